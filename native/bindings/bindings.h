@@ -1,0 +1,61 @@
+// What the binding files share: typed array arguments, checks, and moving a vector into a numpy array.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hi2/packed.h"
+
+namespace hi2 {
+
+namespace nb = nanobind;
+
+template <class T>
+using Array1 = nb::ndarray<const T, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Array2 = nb::ndarray<const T, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Array3 = nb::ndarray<const T, nb::numpy, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using NewArray = nb::ndarray<nb::numpy, T>;
+
+template <class T>
+std::span<const T> as_span(const Array1<T>& array) {
+    return {array.data(), array.shape(0)};
+}
+
+inline void check(bool ok, const char* message) {
+    if (!ok) throw nb::value_error(message);
+}
+
+// Hands the vector's memory to numpy without a copy.
+template <class T>
+NewArray<T> to_numpy(std::vector<T> values, std::initializer_list<std::size_t> shape = {}) {
+    auto* owner = new std::vector<T>(std::move(values));
+    const nb::capsule free(owner, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    if (shape.size() == 0) return NewArray<T>(owner->data(), {owner->size()}, free);
+    return NewArray<T>(owner->data(), shape, free);
+}
+
+// A packed argument is (bytes, bits, n); it must be as long as n fields and the padding need.
+inline PackedView packed_view(const Array1<std::uint8_t>& bytes, unsigned bits, std::size_t n) {
+    check(bits <= kMaxPackedBits, "packed arrays have at most 57 bits a value");
+    check(n < (std::size_t{1} << 40), "a packed array has fewer than 2^40 values");
+    check(bytes.shape(0) == packed_bytes(n, bits), "a packed array is not as long as its count and width say");
+    return {bytes.data(), bits, n};
+}
+
+void bind_arrays(nb::module_& m);
+void bind_terms(nb::module_& m);
+void bind_ids(nb::module_& m);
+void bind_codecs(nb::module_& m);
+void bind_search(nb::module_& m);
+
+}  // namespace hi2

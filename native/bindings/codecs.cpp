@@ -1,0 +1,60 @@
+#include "codecs.h"
+
+#include "hi2/codecs/flat.h"
+#include "hi2/codecs/pq.h"
+#include "hi2/parallel.h"
+
+namespace hi2 {
+namespace {
+
+NewArray<std::uint8_t> encode(const CodecHandle& codec, Array2<float> vectors, std::size_t threads) {
+    check(vectors.shape(1) == codec->dim(), "vectors do not have the codec's dimension");
+    const std::size_t n = vectors.shape(0);
+    const std::size_t width = codec->code_bytes();
+    std::vector<std::uint8_t> codes(n * width);
+    constexpr std::size_t kChunk = 256;
+    {
+        const nb::gil_scoped_release release;
+        parallel_for((n + kChunk - 1) / kChunk, threads, [&](std::size_t chunk) {
+            const std::size_t first = chunk * kChunk;
+            codec->encode(vectors.data() + first * codec->dim(), std::min(kChunk, n - first),
+                          codes.data() + first * width);
+        });
+    }
+    return to_numpy(std::move(codes), {n, width});
+}
+
+}  // namespace
+
+void bind_codecs(nb::module_& m) {
+    using namespace nb::literals;
+    nb::class_<CodecHandle>(m, "Codec", "A native codec: encodes vectors, scores codes.")
+        .def_static(
+            "flat",
+            [](std::size_t dim) {
+                check(dim >= 1, "dim must be at least 1");
+                return CodecHandle{make_flat(dim)};
+            },
+            "dim"_a)
+        .def_static(
+            "pq",
+            [](std::size_t dim, Array3<float> codebooks, std::optional<Array2<float>> rotation) {
+                const std::size_t entries = codebooks.shape(1);
+                check(entries == 16 || entries == 256, "codebooks must have 16 or 256 entries");
+                PqParts parts{dim, codebooks.shape(0), codebooks.shape(2), entries == 256 ? 8u : 4u, codebooks.data(),
+                              nullptr};
+                check(dim >= 1 && parts.subspaces * parts.sub_dim >= dim, "codebooks are narrower than dim");
+                if (rotation) {
+                    check(rotation->shape(0) == parts.subspaces * parts.sub_dim && rotation->shape(1) == dim,
+                          "the rotation must be (subspaces x sub_dim, dim)");
+                    parts.rotation = rotation->data();
+                }
+                return CodecHandle{make_pq(parts)};
+            },
+            "dim"_a, "codebooks"_a, "rotation"_a.none())
+        .def_prop_ro("dim", [](const CodecHandle& codec) { return codec->dim(); })
+        .def_prop_ro("code_bytes", [](const CodecHandle& codec) { return codec->code_bytes(); })
+        .def("encode", encode, "vectors"_a, "threads"_a, "Codes of some vectors, (n, code_bytes) uint8.");
+}
+
+}  // namespace hi2

@@ -1,0 +1,42 @@
+// Python's door to the native code: arguments are checked here, the GIL is released here, nothing else happens here.
+#include <nanobind/nanobind.h>
+
+#include "bindings.h"
+#include "hi2/damaged.h"
+#include "hi2/simd.h"
+
+namespace nb = nanobind;
+
+NB_MODULE(_native, m) {
+    m.doc() = "Native parts of hi2: packed arrays, posting lists, codecs, the search itself.";
+
+    // FormatError lives in hi2.errors so that Python code can raise it too. A module attribute keeps it alive.
+    m.attr("FormatError") = nb::module_::import_("hi2.errors").attr("FormatError");
+    nb::register_exception_translator(
+        [](const std::exception_ptr& failure, void* type) {
+            try {
+                std::rethrow_exception(failure);
+            } catch (const hi2::Damaged& damage) {
+                PyErr_Format(static_cast<PyObject*>(type), "The index is damaged: %s. Run verify() to find the file.",
+                             damage.what());
+            }
+        },
+        m.attr("FormatError").ptr());
+
+    m.def("simd_level", [] { return hi2::simd_name(hi2::simd_level()); }, "The SIMD level in use.");
+    m.def(
+        "simd_levels",
+        [] {
+            nb::list levels;
+            levels.append("scalar");
+            if (hi2::best_simd() == hi2::Simd::avx2) levels.append("avx2");
+            return levels;
+        },
+        "The SIMD levels this machine can run.");
+
+    hi2::bind_arrays(m);
+    hi2::bind_terms(m);
+    hi2::bind_ids(m);
+    hi2::bind_codecs(m);
+    hi2::bind_search(m);
+}

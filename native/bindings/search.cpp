@@ -1,0 +1,268 @@
+#include "hi2/search.h"
+
+#include <limits>
+
+#include "codecs.h"
+#include "hi2/parallel.h"
+
+namespace hi2 {
+namespace {
+
+// The native views together with the Python objects whose memory they read.
+struct ModelHandle {
+    Model model;
+    CodecHandle codec;
+    CodecHandle refine;
+    std::vector<nb::object> arrays;
+};
+
+struct SegmentHandle {
+    Segment segment;
+    std::size_t code_bytes = 0;
+    std::size_t refine_bytes = 0;
+    std::size_t n_clusters = 0;
+    std::vector<nb::object> arrays;
+};
+
+ModelHandle make_model(std::size_t dim, std::optional<Array2<float>> centroids, std::optional<Array2<float>> anchors,
+                       const CodecHandle& codec, bool residual, std::optional<CodecHandle> refine,
+                       bool refine_residual) {
+    ModelHandle handle;
+    check(codec->dim() == dim, "the codec has another dimension");
+    handle.codec = codec;
+    handle.model = {dim, 0, nullptr, nullptr, codec.codec.get(), residual, nullptr, refine_residual};
+    if (centroids) {
+        check(anchors.has_value(), "centroids come with anchors");
+        check(centroids->shape(1) == dim && anchors->shape(1) == dim && centroids->shape(0) == anchors->shape(0),
+              "centroids and anchors must both be (n_clusters, dim)");
+        handle.model.n_clusters = centroids->shape(0);
+        handle.model.centroids = centroids->data();
+        handle.model.anchors = anchors->data();
+        handle.arrays = {nb::cast(*centroids), nb::cast(*anchors)};
+    }
+    check(centroids.has_value() || !(residual || (refine && refine_residual)), "residual codes need clusters");
+    if (refine) {
+        check((*refine)->dim() == dim, "the refine codec has another dimension");
+        handle.refine = *refine;
+        handle.model.refine = handle.refine.codec.get();
+    }
+    return handle;
+}
+
+// A directory argument is (keys, key_bits, offsets, offset_bits, n).
+using PackedDirectory = std::tuple<Array1<std::uint8_t>, unsigned, Array1<std::uint8_t>, unsigned, std::size_t>;
+
+Directory make_directory(const PackedDirectory& d, std::uint64_t n_keys, std::uint64_t end) {
+    const auto& [keys, key_bits, offsets, offset_bits, n] = d;
+    if (n_keys > (std::uint64_t{1} << 32)) throw nb::value_error("there are at most 2^32 keys");
+    return Directory(packed_view(keys, key_bits, n), packed_view(offsets, offset_bits, n + 1), n_keys, end);
+}
+
+// A lists argument is (directory, blob, rank_bits).
+using PackedLists = std::tuple<PackedDirectory, Array1<std::uint8_t>, unsigned>;
+
+Lists make_lists(const PackedLists& lists, std::uint64_t n_keys, std::uint64_t universe,
+                 std::vector<nb::object>& arrays) {
+    const auto& [directory, blob, rank_bits] = lists;
+    check(rank_bits <= 16, "ranks have at most 16 bits");
+    check(blob.shape(0) >= kPadding, "a blob of lists ends with its padding");
+    arrays.push_back(nb::cast(blob));
+    return Lists(make_directory(directory, n_keys, blob.shape(0) - kPadding), blob.data(), universe, rank_bits);
+}
+
+SegmentHandle make_segment(std::size_t n_docs, Array2<std::uint8_t> codes,
+                           std::optional<Array2<std::uint8_t>> refine_codes, Array1<std::uint8_t> rows,
+                           unsigned row_bits, std::size_t n_clusters, std::optional<PackedDirectory> clusters,
+                           std::optional<PackedLists> copies, std::size_t n_terms, std::optional<PackedLists> terms) {
+    SegmentHandle handle;
+    Segment& segment = handle.segment;
+    check(n_docs < (std::size_t{1} << 32), "a segment has fewer than 2^32 documents");
+    check(codes.shape(0) == n_docs, "there must be one code a document");
+    segment.n_docs = n_docs;
+    segment.codes = codes.data();
+    segment.rows = packed_view(rows, row_bits, n_docs);
+    handle.code_bytes = codes.shape(1);
+    handle.n_clusters = n_clusters;
+    handle.arrays = {nb::cast(codes), nb::cast(rows)};
+    if (refine_codes) {
+        check(refine_codes->shape(0) == n_docs, "there must be one refine code a document");
+        segment.refine_codes = refine_codes->data();
+        handle.refine_bytes = refine_codes->shape(1);
+        handle.arrays.push_back(nb::cast(*refine_codes));
+    }
+    if (clusters) segment.clusters = make_directory(*clusters, n_clusters, n_docs);
+    if (copies) segment.copies = make_lists(*copies, n_clusters, n_docs, handle.arrays);
+    if (terms) segment.terms = make_lists(*terms, n_terms, n_docs, handle.arrays);
+    return handle;
+}
+
+void check_fits(const ModelHandle& model, const SegmentHandle& segment) {
+    check(segment.code_bytes == model.codec->code_bytes(), "the segment's codes are not this codec's");
+    check(model.model.refine == nullptr || segment.refine_bytes == model.refine->code_bytes(),
+          "the segment's refine codes are not this codec's");
+    check(segment.n_clusters == model.model.n_clusters, "the segment belongs to another clustering");
+}
+
+Searcher& this_threads_searcher() {
+    thread_local Searcher searcher;
+    return searcher;
+}
+
+nb::tuple search_batch(const ModelHandle& model, nb::list segments, Array2<float> queries,
+                       Array1<std::uint64_t> term_offsets, Array1<std::uint32_t> terms, std::size_t k,
+                       std::size_t clusters, std::uint32_t per_doc, std::size_t depth, std::size_t threads) {
+    const std::size_t n = queries.shape(0);
+    check(queries.shape(1) == model.model.dim, "queries do not have the index's dimension");
+    check(term_offsets.shape(0) == n + 1 && term_offsets.data()[0] == 0, "one offset a query and one more are needed");
+    for (std::size_t i = 0; i < n; ++i)
+        check(term_offsets.data()[i] <= term_offsets.data()[i + 1], "term offsets must not fall");
+    check(term_offsets.data()[n] == terms.shape(0), "term offsets must end at the number of terms");
+    check(k >= 1, "k must be at least 1");
+
+    std::vector<LiveSegment> live;
+    std::vector<Array1<std::uint8_t>> alive_bits;  // a converted argument lives as long as the search
+    std::size_t n_docs = 0;
+    for (const nb::handle item : segments) {
+        const auto pair = nb::cast<nb::tuple>(item);
+        const auto& handle = nb::cast<const SegmentHandle&>(pair[0]);
+        check_fits(model, handle);
+        LiveSegment segment{&handle.segment, nullptr};
+        if (!pair[1].is_none()) {
+            const auto& alive = alive_bits.emplace_back(nb::cast<Array1<std::uint8_t>>(pair[1]));
+            check(alive.shape(0) >= (handle.segment.n_docs + 7) / 8, "alive bits are cut short");
+            segment.alive = alive.data();
+        }
+        live.push_back(segment);
+        n_docs += handle.segment.n_docs;
+    }
+    k = std::min(k, std::max<std::size_t>(n_docs, 1));
+    depth = std::min(depth, n_docs);
+
+    std::vector<std::uint32_t> numbers(n * k, 0);
+    std::vector<std::uint32_t> rows(n * k, 0);
+    std::vector<float> scores(n * k, -std::numeric_limits<float>::infinity());
+    std::vector<std::int64_t> counts(n, 0);
+    std::vector<std::int64_t> scored(n, 0);
+    {
+        const nb::gil_scoped_release release;
+        parallel_for(n, threads, [&](std::size_t i) {
+            const std::uint64_t begin = term_offsets.data()[i];
+            const std::span<const std::uint32_t> own(terms.data() + begin, term_offsets.data()[i + 1] - begin);
+            std::size_t n_scored = 0;
+            const auto hits = this_threads_searcher().search(model.model, live, queries.data() + i * model.model.dim,
+                                                             own, {k, clusters, per_doc, depth}, n_scored);
+            for (std::size_t h = 0; h < hits.size(); ++h) {
+                numbers[i * k + h] = hits[h].segment;
+                rows[i * k + h] = hits[h].row;
+                scores[i * k + h] = hits[h].score;
+            }
+            counts[i] = static_cast<std::int64_t>(hits.size());
+            scored[i] = static_cast<std::int64_t>(n_scored);
+        });
+    }
+    return nb::make_tuple(to_numpy(std::move(numbers), {n, k}), to_numpy(std::move(rows), {n, k}),
+                          to_numpy(std::move(scores), {n, k}), to_numpy(std::move(counts)),
+                          to_numpy(std::move(scored)));
+}
+
+NewArray<float> score_docs(const ModelHandle& model, const SegmentHandle& segment, Array1<float> query, bool refine,
+                           Array1<std::uint32_t> docs) {
+    check_fits(model, segment);
+    check(query.shape(0) == model.model.dim, "the query does not have the index's dimension");
+    check(!refine || model.model.refine != nullptr, "there is no refine store");
+    for (const Doc doc : as_span(docs)) check(doc < segment.segment.n_docs, "a document does not exist");
+    std::vector<float> scores(docs.shape(0));
+    this_threads_searcher().score(model.model, segment.segment, query.data(), refine, as_span(docs), scores.data());
+    return to_numpy(std::move(scores));
+}
+
+NewArray<std::uint32_t> probe(const ModelHandle& model, Array1<float> query, std::size_t clusters) {
+    check(query.shape(0) == model.model.dim, "the query does not have the index's dimension");
+    const auto probed = this_threads_searcher().probe(model.model, query.data(), clusters);
+    return to_numpy(std::vector<std::uint32_t>(probed.begin(), probed.end()));
+}
+
+// One list of one kind, decoded.
+nb::tuple decode_list(const Lists& lists, std::uint32_t key) {
+    std::vector<std::uint32_t> docs;
+    std::vector<std::uint32_t> ranks;
+    const std::size_t i = lists.directory().find(key);
+    if (i < lists.directory().size())
+        lists.decode(i, [&](Doc doc, std::uint32_t rank) {
+            docs.push_back(doc);
+            ranks.push_back(rank);
+        });
+    return nb::make_tuple(to_numpy(std::move(docs)), to_numpy(std::move(ranks)));
+}
+
+// All lists of one kind: keys repeated a posting, documents, ranks.
+nb::tuple decode_all(const Lists& lists) {
+    std::vector<std::uint32_t> keys;
+    std::vector<std::uint32_t> docs;
+    std::vector<std::uint32_t> ranks;
+    {
+        const nb::gil_scoped_release release;
+        for (std::size_t i = 0; i < lists.directory().size(); ++i)
+            lists.decode(i, [&](Doc doc, std::uint32_t rank) {
+                keys.push_back(lists.directory().key(i));
+                docs.push_back(doc);
+                ranks.push_back(rank);
+            });
+    }
+    return nb::make_tuple(to_numpy(std::move(keys)), to_numpy(std::move(docs)), to_numpy(std::move(ranks)));
+}
+
+nb::tuple list_lengths(const Lists& lists) {
+    std::vector<std::uint32_t> keys;
+    std::vector<std::uint64_t> lengths;
+    for (std::size_t i = 0; i < lists.directory().size(); ++i) {
+        keys.push_back(lists.directory().key(i));
+        lengths.push_back(lists.length(i));
+    }
+    return nb::make_tuple(to_numpy(std::move(keys)), to_numpy(std::move(lengths)));
+}
+
+nb::tuple cluster_ranges(const SegmentHandle& segment) {
+    const Directory& clusters = segment.segment.clusters;
+    std::vector<std::uint32_t> keys;
+    std::vector<std::uint64_t> offsets;
+    for (std::size_t i = 0; i < clusters.size(); ++i) {
+        keys.push_back(clusters.key(i));
+        offsets.push_back(clusters.begin(i));
+    }
+    offsets.push_back(segment.segment.n_docs);
+    return nb::make_tuple(to_numpy(std::move(keys)), to_numpy(std::move(offsets)));
+}
+
+}  // namespace
+
+void bind_search(nb::module_& m) {
+    using namespace nb::literals;
+    nb::class_<ModelHandle>(m, "Model", "The fitted parts as the search reads them.")
+        .def(nb::new_(&make_model), "dim"_a, "centroids"_a.none(), "anchors"_a.none(), "codec"_a, "residual"_a,
+             "refine"_a.none(), "refine_residual"_a)
+        .def("probe", probe, "query"_a, "clusters"_a, "The clusters a query opens, best first.");
+    nb::class_<SegmentHandle>(m, "Segment", "One segment's arrays, checked and ready to search.")
+        .def(nb::new_(&make_segment), "n_docs"_a, "codes"_a, "refine_codes"_a.none(), "rows"_a, "row_bits"_a,
+             "n_clusters"_a, "clusters"_a.none(), "copies"_a.none(), "n_terms"_a, "terms"_a.none())
+        .def_prop_ro("n_docs", [](const SegmentHandle& s) { return s.segment.n_docs; })
+        .def("clusters", cluster_ranges, "Non-empty clusters and their ranges: (keys, offsets).")
+        .def("term_list", [](const SegmentHandle& s, std::uint32_t term) { return decode_list(s.segment.terms, term); },
+             "term"_a, "(docs, ranks) filed under a term.")
+        .def("copy_list",
+             [](const SegmentHandle& s, std::uint32_t cluster) { return decode_list(s.segment.copies, cluster); },
+             "cluster"_a, "(docs, ranks) filed under a further cluster.")
+        .def("term_postings", [](const SegmentHandle& s) { return decode_all(s.segment.terms); },
+             "Every term posting: (terms, docs, ranks).")
+        .def("copy_postings", [](const SegmentHandle& s) { return decode_all(s.segment.copies); },
+             "Every boundary copy: (clusters, docs, ranks).")
+        .def("term_lengths", [](const SegmentHandle& s) { return list_lengths(s.segment.terms); },
+             "(terms, lengths) of the non-empty term lists.");
+    m.def("search", search_batch, "model"_a, "segments"_a, "queries"_a, "term_offsets"_a, "terms"_a, "k"_a,
+          "clusters"_a, "per_doc"_a, "depth"_a, "threads"_a,
+          "The k best of every query over [(segment, alive or None)]: (segments, rows, scores, counts, n_scored).");
+    m.def("score", score_docs, "model"_a, "segment"_a, "query"_a, "refine"_a, "docs"_a,
+          "Codec or refine scores of some documents of a segment.");
+}
+
+}  // namespace hi2

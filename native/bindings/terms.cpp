@@ -1,0 +1,49 @@
+#include "hi2/terms.h"
+
+#include "bindings.h"
+
+namespace hi2 {
+namespace {
+
+void check_offsets(const Array1<std::uint64_t>& offsets, std::size_t end) {
+    check(offsets.shape(0) >= 1 && offsets.data()[0] == 0 && offsets.data()[offsets.shape(0) - 1] == end,
+          "offsets must run from 0 to the number of values");
+    for (std::size_t i = 1; i < offsets.shape(0); ++i)
+        check(offsets.data()[i - 1] <= offsets.data()[i], "offsets must not fall");
+}
+
+}  // namespace
+
+void bind_terms(nb::module_& m) {
+    using namespace nb::literals;
+    m.def(
+        "count_terms",
+        [](Array1<std::uint32_t> tokens, Array1<std::uint64_t> offsets, Array1<std::uint8_t> dropped) {
+            check_offsets(offsets, tokens.shape(0));
+            for (const std::uint32_t token : as_span(tokens))
+                check(token < dropped.shape(0), "a token is outside the vocabulary");
+            TermCounts counts = [&] {
+                const nb::gil_scoped_release release;
+                return count_terms(as_span(tokens), as_span(offsets), as_span(dropped));
+            }();
+            return nb::make_tuple(to_numpy(std::move(counts.offsets)), to_numpy(std::move(counts.terms)),
+                                  to_numpy(std::move(counts.counts)), to_numpy(std::move(counts.lengths)));
+        },
+        "tokens"_a, "offsets"_a, "dropped"_a, "Bags of terms: (offsets, terms, counts, lengths).");
+    m.def(
+        "top_terms",
+        [](Array1<std::uint64_t> offsets, Array1<std::uint32_t> terms, Array1<float> scores,
+           Array1<std::uint32_t> limits) {
+            check_offsets(offsets, terms.shape(0));
+            check(scores.shape(0) == terms.shape(0), "terms and scores differ in length");
+            check(limits.shape(0) + 1 == offsets.shape(0), "one limit a row is needed");
+            TopTerms top = [&] {
+                const nb::gil_scoped_release release;
+                return top_terms(as_span(offsets), as_span(terms), as_span(scores), as_span(limits));
+            }();
+            return nb::make_tuple(to_numpy(std::move(top.offsets)), to_numpy(std::move(top.chosen)));
+        },
+        "offsets"_a, "terms"_a, "scores"_a, "limits"_a, "Positions of the best terms of every row: (offsets, chosen).");
+}
+
+}  // namespace hi2

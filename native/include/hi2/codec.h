@@ -1,0 +1,33 @@
+// What a codec must do natively: encode vectors, and score codes for a query it has prepared.
+//
+// A residual code adds ⟨q, anchor⟩ of the document's cluster to its score; the search does that, codecs do not know.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "hi2/types.h"
+
+namespace hi2 {
+
+class Codec {
+   public:
+    virtual ~Codec() = default;
+
+    virtual std::size_t dim() const = 0;
+    virtual std::size_t code_bytes() const = 0;
+
+    // Codes of n vectors; out has n · code_bytes() bytes.
+    virtual void encode(const float* vectors, std::size_t n, std::uint8_t* out) const = 0;
+
+    // Fills `state` with whatever scan and gather need for this query.
+    virtual void prepare(const float* query, std::vector<float>& state) const = 0;
+    // out[i] = score of document begin + i for i < n.
+    virtual void scan(const float* state, const std::uint8_t* codes, Doc begin, std::size_t n, float* out) const = 0;
+    // out[i] = score of document docs[i] for i < n.
+    virtual void gather(const float* state, const std::uint8_t* codes, const Doc* docs, std::size_t n,
+                        float* out) const = 0;
+};
+
+}  // namespace hi2

@@ -1,0 +1,95 @@
+// One query against an index: open its lists, score their union once, keep the k best.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "hi2/codec.h"
+#include "hi2/postings.h"
+#include "hi2/topk.h"
+#include "hi2/visited.h"
+
+namespace hi2 {
+
+// The fitted parts a search reads. Pointers are owned by the caller.
+struct Model {
+    std::size_t dim = 0;
+    std::size_t n_clusters = 0;
+    const float* centroids = nullptr;  // (n_clusters, dim): which clusters a query opens
+    const float* anchors = nullptr;    // (n_clusters, dim): what residual codes are relative to; may equal centroids
+    const Codec* codec = nullptr;
+    bool residual = false;
+    const Codec* refine = nullptr;  // null: no second store
+    bool refine_residual = false;
+};
+
+// One segment's stored arrays.
+struct Segment {
+    std::size_t n_docs = 0;
+    const std::uint8_t* codes = nullptr;
+    const std::uint8_t* refine_codes = nullptr;
+    Directory clusters;                   // ranges of documents
+    Lists copies;                         // further clusters of boundary documents
+    Lists terms;
+    PackedView rows;                      // doc → arrival row
+};
+
+// A segment and which of its documents are alive at one moment: bit doc of alive, or null for all.
+struct LiveSegment {
+    const Segment* segment = nullptr;
+    const std::uint8_t* alive = nullptr;
+};
+
+struct SearchParams {
+    std::size_t k = 10;
+    std::size_t clusters = 0;
+    std::uint32_t per_doc = 0;  // postings with rank < per_doc count
+    std::size_t depth = 0;      // hits the refine store rescores; 0 skips it
+};
+
+// Everything a thread reuses from query to query.
+class Searcher {
+   public:
+    // Hits in order; valid until the next call. n_scored counts documents, each once.
+    std::span<const Hit> search(const Model& model, std::span<const LiveSegment> segments, const float* query,
+                                std::span<const std::uint32_t> terms, const SearchParams& params,
+                                std::size_t& n_scored);
+
+    // The clusters a query opens, best first; equal scores by number. Valid until the next call.
+    std::span<const std::uint32_t> probe(const Model& model, const float* query, std::size_t n);
+
+    // Codec (or refine) scores of some documents of one segment.
+    void score(const Model& model, const Segment& segment, const float* query, bool refine, std::span<const Doc> docs,
+               float* out);
+
+   private:
+    void begin_query(const Model& model, const float* query);
+    float anchor_score(std::uint32_t cluster);
+    void scan_segment(std::uint32_t number, const LiveSegment& live, std::span<const std::uint32_t> terms,
+                      const SearchParams& params);
+    void score_range(std::uint32_t number, const LiveSegment& live, Doc begin, Doc end, float offset);
+    void score_pending(std::uint32_t number, const LiveSegment& live);
+    void keep(std::uint32_t number, const Segment& segment, Doc doc, float score);
+    void refine(std::span<const LiveSegment> segments, std::size_t depth, std::size_t k);
+    void gather(const Segment& segment, bool refine, std::span<const Doc> docs, float* out);
+
+    const Model* model_ = nullptr;
+    const float* query_ = nullptr;
+    std::size_t n_scored_ = 0;
+    TopK top_;
+    Visited visited_;
+    std::vector<float> state_;
+    std::vector<float> refine_state_;
+    std::vector<float> cluster_scores_;
+    std::vector<float> anchor_scores_;
+    std::vector<std::uint64_t> anchor_epoch_;
+    std::uint64_t epoch_ = 0;
+    std::vector<std::uint32_t> order_;
+    std::vector<std::uint32_t> probed_;
+    std::vector<Doc> pending_;
+    std::vector<Doc> refine_docs_;
+    std::vector<float> scores_;
+};
+
+}  // namespace hi2

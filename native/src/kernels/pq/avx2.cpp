@@ -1,0 +1,51 @@
+#include <immintrin.h>
+
+#include "hi2/kernels/pq.h"
+
+namespace hi2 {
+namespace {
+
+void table(const float* query, const float* columns, std::size_t dim, std::size_t n, float* out) {
+    std::size_t c = 0;
+    for (; c + 8 <= n; c += 8) {
+        __m256 sum = _mm256_setzero_ps();
+        for (std::size_t t = 0; t < dim; ++t)
+            sum = _mm256_add_ps(sum, _mm256_mul_ps(_mm256_set1_ps(query[t]), _mm256_loadu_ps(columns + t * n + c)));
+        _mm256_storeu_ps(out + c, sum);
+    }
+    for (; c < n; ++c) {
+        out[c] = 0.0f;
+        for (std::size_t t = 0; t < dim; ++t) out[c] += query[t] * columns[t * n + c];
+    }
+}
+
+inline float score(const float* table, const std::uint8_t* code, std::size_t width) {
+    const __m256i column = _mm256_setr_epi32(0, 256, 512, 768, 1024, 1280, 1536, 1792);
+    __m256 sum = _mm256_setzero_ps();
+    std::size_t j = 0;
+    for (; j + 8 <= width; j += 8) {
+        const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(code + j));
+        const __m256i index = _mm256_add_epi32(_mm256_cvtepu8_epi32(bytes), column);
+        sum = _mm256_add_ps(sum, _mm256_i32gather_ps(table + j * kPqEntries, index, 4));
+    }
+    alignas(32) float lane[8];
+    _mm256_store_ps(lane, sum);
+    for (std::size_t l = 0; j + l < width; ++l) lane[l] += table[(j + l) * kPqEntries + code[j + l]];
+    return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+}
+
+void scan(const float* table, const std::uint8_t* codes, std::size_t width, std::size_t n, float* out) {
+    for (std::size_t i = 0; i < n; ++i) out[i] = score(table, codes + i * width, width);
+}
+
+void gather(const float* table, const std::uint8_t* codes, std::size_t width, const Doc* docs, std::size_t n,
+            float* out) {
+    for (std::size_t i = 0; i < n; ++i) out[i] = score(table, codes + docs[i] * width, width);
+}
+
+}  // namespace
+
+extern const PqKernels pq_avx2;
+const PqKernels pq_avx2{table, scan, gather};
+
+}  // namespace hi2

@@ -1,0 +1,40 @@
+"""Is this argument what it must be? The checks every public door shares."""
+
+from __future__ import annotations
+
+import operator
+import os
+from typing import SupportsIndex
+
+from hi2.errors import invalid
+
+
+def integer(name: str, value: SupportsIndex, *, low: int, high: int | None = None) -> int:
+    """Return ``value`` as an int within [low, high]."""
+    must = f"an integer of at least {low}" if high is None else f"an integer from {low} to {high}"
+    if isinstance(value, bool):
+        raise invalid(name, must, repr(value))
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise invalid(name, must, repr(value)) from None
+    if number < low or (high is not None and number > high):
+        raise invalid(name, must, number)
+    return number
+
+
+def real(name: str, value: float, *, low: float, high: float) -> float:
+    """Return ``value`` as a float within [low, high]."""
+    must = f"a number from {low} to {high}"
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise invalid(name, must, repr(value))
+    if not low <= value <= high:
+        raise invalid(name, must, value)
+    return float(value)
+
+
+def thread_count(threads: int | None) -> int:
+    """Return the number of threads to use: the given one, or one for every core this process may run on."""
+    if threads is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return integer("threads", threads, low=1, high=1024)

@@ -1,0 +1,54 @@
+"""What is a codec? A spec that is fitted to vectors and then scores their codes natively."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+from hi2 import _native
+from hi2.types import Array, Bytes, Floats
+
+
+class CodecSpec(Protocol):
+    """How vectors are stored: chosen before anything is fitted."""
+
+    #: Whether codes hold the vector less its cluster's anchor.
+    @property
+    def residual(self) -> bool:
+        """Whether codes are relative to the document's cluster."""
+        ...
+
+    #: How many vectors ``fit`` makes use of.
+    sample_size: ClassVar[int]
+
+    def fit(self, sample: Floats, *, threads: int) -> Codec:
+        """Return the codec fitted to ``sample`` (n, dim)."""
+        ...
+
+    def restore(self, dim: int, arrays: Mapping[str, Array]) -> Codec:
+        """Return the codec whose fitted arrays were stored."""
+        ...
+
+
+@dataclass(frozen=True)
+class Codec:
+    """A fitted codec: immutable, scored by native code."""
+
+    spec: CodecSpec
+    arrays: Mapping[str, Array]
+    native: _native.Codec
+
+    @property
+    def dim(self) -> int:
+        """The dimension of the vectors it encodes."""
+        return self.native.dim
+
+    @property
+    def code_bytes(self) -> int:
+        """Bytes a document."""
+        return self.native.code_bytes
+
+    def encode(self, vectors: Floats, *, threads: int = 1) -> Bytes:
+        """Return the codes (n, code_bytes) of ``vectors`` (n, dim)."""
+        return self.native.encode(vectors, threads)

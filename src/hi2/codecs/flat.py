@@ -1,0 +1,31 @@
+"""Full float32 vectors: exact scores, 4 · dim bytes a document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hi2 import _native
+from hi2.codecs.codec import Codec
+from hi2.types import Array, Floats
+
+
+@dataclass(frozen=True)
+class Flat:
+    """Keep the vectors as they are.
+
+    >>> Flat()
+    Flat()
+    """
+
+    sample_size: ClassVar[int] = 1
+    residual: ClassVar[bool] = False
+
+    def fit(self, sample: Floats, *, threads: int) -> Codec:
+        """Return the codec for the sample's dimension; nothing is learned."""
+        return self.restore(sample.shape[1], {})
+
+    def restore(self, dim: int, arrays: Mapping[str, Array]) -> Codec:
+        """Return the codec."""
+        return Codec(self, {}, _native.Codec.flat(dim))

@@ -1,0 +1,66 @@
+"""Product quantisation (eqs. 3 and 4 of the paper; Jégou et al., TPAMI 2011)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from hi2 import _native
+from hi2.arguments import integer
+from hi2.codecs.codec import Codec
+from hi2.errors import invalid
+from hi2.faiss_training import pinned_faiss, train_codebooks
+from hi2.types import Array, Floats
+
+
+@dataclass(frozen=True)
+class PQ:
+    """Cut a vector into ``subspaces`` pieces and store each as the nearest of 2^bits codewords.
+
+    ``subspaces=None`` takes dim / 8 (one byte for eight floats, 32 times smaller). A dimension that is not a multiple
+    of ``subspaces`` is padded with zeros. ``bits`` is 8 or 4. ``residual=True`` encodes the vector less the anchor of
+    its cluster, which spends the same bytes on less.
+
+    >>> PQ(subspaces=48)
+    PQ(subspaces=48, bits=8, residual=False)
+    """
+
+    subspaces: int | None = None
+    bits: int = 8
+    residual: bool = False
+
+    sample_size: ClassVar[int] = 256 * 256
+
+    def __post_init__(self) -> None:
+        if self.subspaces is not None:
+            integer("subspaces", self.subspaces, low=1)
+        if self.bits not in (4, 8):
+            raise invalid("bits", "4 or 8", self.bits)
+
+    def resolved(self, dim: int) -> PQ:
+        """Return the spec with ``subspaces`` filled in."""
+        if self.subspaces is None:
+            return replace(self, subspaces=max(1, dim // 8))
+        integer("subspaces", self.subspaces, low=1, high=dim)
+        return self
+
+    def fit(self, sample: Floats, *, threads: int) -> Codec:
+        """Return the codec with codebooks fitted to ``sample`` (n, dim)."""
+        spec = self.resolved(sample.shape[1])
+        padded = pad(sample, spec.subspaces or 1)
+        with pinned_faiss(threads) as faiss:
+            codebooks = train_codebooks(faiss, padded, spec.subspaces or 1, spec.bits)
+        return spec.restore(sample.shape[1], {"codebooks": codebooks})
+
+    def restore(self, dim: int, arrays: Mapping[str, Array]) -> Codec:
+        """Return the codec with these codebooks."""
+        return Codec(self, dict(arrays), _native.Codec.pq(dim, arrays["codebooks"], None))
+
+
+def pad(vectors: Floats, subspaces: int) -> Floats:
+    """Return the vectors with zeros appended up to a multiple of ``subspaces``."""
+    missing = -vectors.shape[1] % subspaces
+    return np.pad(vectors, ((0, 0), (0, missing))) if missing else vectors

@@ -1,0 +1,204 @@
+"""What comes in? Vectors, texts, ids and payload of new documents, checked, row for row, without holding them all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from hi2.errors import InvalidParameter, invalid
+from hi2.filing import Draft, Postings, Pruned, prune
+from hi2.ids import IdColumn, id_column
+from hi2.model import Model
+from hi2.progress import Progress
+from hi2.ragged import Ragged
+from hi2.selectors.terms import BM25, TermWeights
+from hi2.spool import Spool
+from hi2.text.bags import BagCollector, Bags
+from hi2.text.tokenizer import Tokenizer
+from hi2.types import I64, U32, Bytes, Floats
+from hi2.vectors import Vectors, open_vectors
+
+_TEXTS_AT_A_TIME = 2048
+_VECTORS_AT_A_TIME = 16_384
+
+
+@dataclass(frozen=True)
+class TermReader:
+    """How texts or given weights become bags: a term spec and its tokenizer."""
+
+    spec: BM25 | TermWeights
+    tokenizer: Tokenizer
+
+
+@dataclass(frozen=True)
+class Documents:
+    """New documents by row: every part has as many rows as ``vectors``."""
+
+    vectors: Vectors
+    ids: IdColumn
+    bags: Bags | None
+    stored: Ragged | None
+
+
+def collect(
+    vectors: Any,
+    texts: Iterable[str] | None,
+    *,
+    ids: Any,
+    term_weights: Any,
+    payload: Iterable[Mapping[str, Any]] | None,
+    keep_text: bool,
+    metric: str,
+    dim: int | None,
+    reader: TermReader | None,
+    first_id: int,
+    progress: Progress,
+) -> Documents:
+    """Return the caller's documents, read once and checked against each other."""
+    source = open_vectors(vectors, metric=metric, dim=dim)
+    if source.n == 0:
+        raise invalid("vectors", "of at least one document", "an empty array")
+    column = IdColumn(np.arange(first_id, first_id + source.n, dtype=np.int64)) if ids is None else id_column(ids)
+    _check_count("ids", len(column), source.n)
+    if isinstance(texts, str):
+        raise invalid("texts", "one string a document", "a single string")
+    if keep_text and texts is None:
+        raise invalid("keep_text", "False where no texts are given", True)
+    bags = None
+    if reader is not None and isinstance(reader.spec, TermWeights):
+        if term_weights is None:
+            raise invalid("term_weights", "given: the index files documents by given weights", None)
+        bags = reader.spec.bags(reader.tokenizer, term_weights)
+        _check_count("term_weights", len(bags), source.n)
+    elif term_weights is not None:
+        raise invalid("term_weights", "left out where terms are not TermWeights", type(term_weights).__name__)
+    elif reader is not None and texts is None:
+        raise invalid("texts", "given, one string a document, or terms=None for an index without terms", None)
+    counter = reader if bags is None else None
+    counted, stored = _read_texts(texts, payload, counter, keep_text=keep_text, n_docs=source.n, progress=progress)
+    return Documents(source, column, bags if bags is not None else counted, stored)
+
+
+def draft_of(model: Model, documents: Documents, *, threads: int, progress: Progress) -> Draft:
+    """Return the documents filed under the model's lists."""
+    labels, copies = _assign(model, documents.vectors, threads, progress)
+    terms, pruned = None, Pruned()
+    if model.terms is not None and documents.bags is not None:
+        selection = model.terms.select(documents.bags)
+        counts = np.diff(selection.offsets).astype(np.int64)
+        rows = np.repeat(np.arange(len(counts), dtype=np.uint32), counts)
+        ranks = (np.arange(len(rows)) - np.repeat(selection.offsets[:-1].astype(np.int64), counts)).astype(np.uint32)
+        terms = Postings(selection.terms, rows, ranks)
+        if model.terms.spec.gamma is not None:
+            terms, pruned = prune(terms, selection.scores, model.terms.spec.gamma)
+
+    def encode(codec: Any, rows: I64) -> Bytes:
+        block = documents.vectors.read(rows)
+        if codec.spec.residual:
+            block = residuals(model, block, labels[rows])
+        return codec.encode(block, threads=threads)  # type: ignore[no-any-return]
+
+    stored = documents.stored
+    return Draft(
+        ids=documents.ids,
+        labels=labels,
+        codes=lambda rows: encode(model.codec, rows),
+        refine_codes=None if model.refine is None else lambda rows: encode(model.refine, rows),
+        terms=terms,
+        copies=copies,
+        stored=None if stored is None else stored.take,
+        pruned=pruned,
+    )
+
+
+def residuals(model: Model, vectors: Floats, labels: U32) -> Floats:
+    """Return the vectors less the anchors of their clusters."""
+    if model.clusters is None:
+        raise AssertionError("residual codes need clusters")
+    return vectors - model.clusters.anchors[labels]
+
+
+def _assign(model: Model, vectors: Vectors, threads: int, progress: Progress) -> tuple[U32, Postings | None]:
+    if model.clusters is None:
+        for begin in range(0, vectors.n, _VECTORS_AT_A_TIME):
+            vectors.read(slice(begin, begin + _VECTORS_AT_A_TIME))  # refuses NaN before anything is written
+        return np.zeros(vectors.n, np.uint32), None
+    labels, pairs = [], []
+    with progress.phase("assign clusters", vectors.n) as report:
+        for begin in range(0, vectors.n, _VECTORS_AT_A_TIME):
+            block = vectors.read(slice(begin, begin + _VECTORS_AT_A_TIME))
+            own, copies = model.clusters.assign(block, threads=threads)
+            labels.append(own)
+            pairs.append(copies + np.array([begin, 0], np.uint32))
+            report(len(block))
+    copied = np.concatenate(pairs)
+    postings = Postings(copied[:, 1].copy(), copied[:, 0].copy(), np.zeros(len(copied), np.uint32))
+    return np.concatenate(labels), postings
+
+
+def _check_count(name: str, n: int, n_docs: int) -> None:
+    if n != n_docs:
+        raise InvalidParameter(f"The '{name}' parameter must have one entry a vector ({n_docs}). Got {n} instead.")
+
+
+def _read_texts(
+    texts: Iterable[str] | None,
+    payload: Iterable[Mapping[str, Any]] | None,
+    reader: TermReader | None,
+    *,
+    keep_text: bool,
+    n_docs: int,
+    progress: Progress,
+) -> tuple[Bags | None, Ragged | None]:
+    """Go once through texts and payload: count terms, and spool what is to be stored."""
+    keep = keep_text or payload is not None
+    if texts is None and not keep:
+        return None, None
+    collector = None if reader is None else BagCollector()
+    lines = Spool(np.uint8)
+    ends: list[int] = []
+    payload_rows = None if payload is None else iter(payload)
+    n_texts = 0
+    with progress.phase("read texts", n_docs) as report:
+        for batch in _batches(texts, n_docs):
+            for row, text in enumerate(batch, n_texts):
+                if text is not None and not isinstance(text, str):
+                    raise invalid("texts", "strings", f"a {type(text).__name__} in row {row}")
+            if collector is not None and reader is not None and isinstance(reader.spec, BM25):
+                collector.add(reader.spec.bags(reader.tokenizer, [text or "" for text in batch]))
+            if keep:
+                for row, text in enumerate(batch, n_texts):
+                    line = _line(text if keep_text else None, payload_rows, row)
+                    lines.append(np.frombuffer(line, np.uint8))
+                    ends.append((ends[-1] if ends else 0) + len(line))
+            n_texts += len(batch)
+            report(len(batch))
+    _check_count("texts", n_texts, n_docs)
+    if payload_rows is not None and next(payload_rows, None) is not None:
+        raise InvalidParameter(f"The 'payload' parameter must have one entry a vector ({n_docs}). Got more instead.")
+    bags = None if collector is None else collector.finish()
+    return bags, Ragged(np.array(ends, np.uint64), lines.finish()) if keep else None
+
+
+def _batches(texts: Iterable[str] | None, n_docs: int) -> Iterator[list[Any]]:
+    rows: Iterator[Any] = iter([None] * n_docs) if texts is None else iter(texts)
+    while batch := list(islice(rows, _TEXTS_AT_A_TIME)):
+        yield batch
+
+
+def _line(text: str | None, payload: Iterator[Mapping[str, Any]] | None, row: int) -> bytes:
+    stored: dict[str, Any] = {} if text is None else {"text": text}
+    if payload is not None:
+        value = next(payload, None)
+        if value is None or not isinstance(value, Mapping):
+            raise invalid("payload", "one mapping a document", f"{value!r} in row {row}")
+        stored["payload"] = dict(value)
+    try:
+        return (json.dumps(stored, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise invalid("payload", "JSON data and valid Unicode text", f"{error} in row {row}") from error

@@ -1,0 +1,155 @@
+"""How does a segment come to be? From a draft in order of arrival, whether its documents are new or merged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hi2 import _native
+from hi2.ids import IdColumn
+from hi2.model import Model
+from hi2.progress import Phase
+from hi2.ragged import Ragged
+from hi2.segment import SegmentMeta, id_arrays, rank_bits, width
+from hi2.storage.arrays import Sink, put_array
+from hi2.types import I64, U32, U64, Array, Bytes
+
+_DOCS_AT_A_TIME = 8192
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A segment to be: everything by arrival row.
+
+    ``labels`` is the cluster of every row. ``codes`` and ``refine_codes`` give the codes of some rows when asked.
+    ``terms`` and ``copies`` are postings (key, row, rank). ``stored`` gives the JSON lines of some rows.
+    """
+
+    ids: IdColumn
+    labels: U32
+    codes: Callable[[I64], Bytes]
+    refine_codes: Callable[[I64], Bytes] | None
+    terms: Postings | None = None
+    copies: Postings | None = None
+    stored: Callable[[I64], Ragged] | None = None
+    pruned: Pruned = field(default_factory=lambda: Pruned())
+
+
+@dataclass(frozen=True)
+class Postings:
+    """Who is filed under what: parallel arrays."""
+
+    keys: U32
+    rows: U32
+    ranks: U32
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """What γ removed."""
+
+    lists: int = 0
+    postings: int = 0
+
+
+def write_segment(sink: Sink, model: Model, draft: Draft, report: Phase = lambda steps: None) -> SegmentMeta:
+    """Store a draft as a segment: documents numbered by cluster, then by arrival."""
+    n = len(draft.ids)
+    rows = np.argsort(draft.labels, kind="stable").astype(np.int64)
+    docs = np.empty(n, np.int64)
+    docs[rows] = np.arange(n)
+
+    put_array(sink, "rows.npy", _pack(rows, n - 1))
+    put_array(sink, "by_id.npy", _pack(docs[draft.ids.order()], n - 1))
+    for name, array in id_arrays(draft.ids).items():
+        put_array(sink, name, array)
+
+    n_runs = 0
+    if model.clusters is not None:
+        keys, counts = np.unique(draft.labels, return_counts=True)
+        n_runs = len(keys)
+        put_array(sink, "cluster_keys.npy", _pack(keys, model.n_clusters - 1))
+        put_array(sink, "cluster_offsets.npy", _pack(np.append(0, np.cumsum(counts)), n))
+    n_copy_lists = n_term_lists = 0
+    if draft.copies is not None and len(draft.copies.keys):
+        n_copy_lists = _put_lists(sink, "copy", draft.copies, docs, model.n_clusters, 0)
+    if model.terms is not None and draft.terms is not None:
+        n_term_lists = _put_lists(sink, "term", draft.terms, docs, model.n_terms, rank_bits(model))
+
+    def blocks(read: Callable[[I64], Bytes]) -> Iterator[Array]:
+        for begin in range(0, n, _DOCS_AT_A_TIME):
+            part = rows[begin : begin + _DOCS_AT_A_TIME]
+            yield read(part)
+            report(len(part))
+
+    sink.put("codes.npy", np.uint8, (n, model.codec.code_bytes), blocks(draft.codes))
+    if model.refine is not None and draft.refine_codes is not None:
+        sink.put("refine_codes.npy", np.uint8, (n, model.refine.code_bytes), blocks(draft.refine_codes))
+    if draft.stored is not None:
+        _put_stored(sink, draft.stored, n)
+    return SegmentMeta(
+        n_docs=n,
+        ids=draft.ids.kind,
+        n_runs=n_runs,
+        n_copy_lists=n_copy_lists,
+        n_term_lists=n_term_lists,
+        pruned_lists=draft.pruned.lists,
+        pruned_postings=draft.pruned.postings,
+    )
+
+
+def prune(postings: Postings, scores: Array, gamma: float) -> tuple[Postings, Pruned]:
+    """Cut super-big lists: those longer than the list at quantile ``gamma`` lose their lowest-scored documents.
+
+    The quantile is over non-empty lists; of documents with equal scores the later arrival goes first.
+    """
+    lengths = np.bincount(postings.keys)
+    occupied = np.sort(lengths[lengths > 0])
+    if not len(occupied):
+        return postings, Pruned()
+    threshold = int(occupied[min(len(occupied) - 1, int(gamma * len(occupied)))])
+    big = np.flatnonzero(lengths > threshold)
+    order = np.lexsort((postings.rows, -scores, postings.keys))
+    starts = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=starts[1:])
+    place = np.arange(len(order)) - starts[postings.keys[order]]
+    keep = np.zeros(len(order), bool)
+    keep[order[place < threshold]] = True
+    removed = len(keep) - int(keep.sum())
+    return Postings(postings.keys[keep], postings.rows[keep], postings.ranks[keep]), Pruned(len(big), removed)
+
+
+def _pack(values: Array, largest: int) -> Bytes:
+    return _native.pack(values.astype(np.uint64), width(largest))
+
+
+def _put_lists(sink: Sink, name: str, postings: Postings, docs: I64, n_keys: int, bits: int) -> int:
+    """Store postings as compressed lists; keys, documents and ranks are sorted as one number each."""
+    merged = postings.keys.astype(np.uint64) << np.uint64(40)
+    merged |= docs[postings.rows].astype(np.uint64) << np.uint64(8)
+    merged |= postings.ranks.astype(np.uint64)
+    merged.sort()
+    keys: U64
+    keys, offsets, blob = _native.encode_lists(
+        (merged >> np.uint64(40)).astype(np.uint32),
+        ((merged >> np.uint64(8)) & np.uint64(0xFFFFFFFF)).astype(np.uint32),
+        (merged & np.uint64(0xFF)).astype(np.uint32),
+        len(docs),
+        bits,
+    )
+    put_array(sink, f"{name}_keys.npy", _pack(keys, n_keys - 1))
+    put_array(sink, f"{name}_offsets.npy", _pack(offsets, len(blob) - _native.PADDING))
+    put_array(sink, f"{name}_lists.npy", blob)
+    return len(keys)
+
+
+def _put_stored(sink: Sink, read: Callable[[I64], Ragged], n: int) -> None:
+    lengths = []
+    for begin in range(0, n, _DOCS_AT_A_TIME):
+        lengths.append(read(np.arange(begin, min(begin + _DOCS_AT_A_TIME, n))).lengths)
+    ends = np.cumsum(np.concatenate(lengths) if lengths else np.zeros(0), dtype=np.uint64)
+    put_array(sink, "stored_ends.npy", ends)
+    blocks = (read(np.arange(begin, min(begin + _DOCS_AT_A_TIME, n))).data for begin in range(0, n, _DOCS_AT_A_TIME))
+    sink.put("stored.jsonl", np.uint8, (int(ends[-1]) if n else 0,), blocks)

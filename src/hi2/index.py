@@ -1,0 +1,519 @@
+"""The hybrid inverted index: build it, search it, change it, keep it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hi2 import _native
+from hi2.arguments import integer, thread_count
+from hi2.codecs import Codec, CodecSpec, Flat
+from hi2.documents import Documents, collect, draft_of
+from hi2.drift import Added
+from hi2.errors import Error, InvalidParameter, ReadOnly, invalid
+from hi2.filing import write_segment
+from hi2.fitting import fit_model, term_reader
+from hi2.ids import check_id
+from hi2.merging import merge_segments, plan_merge
+from hi2.model import Model
+from hi2.progress import Progress
+from hi2.segment import Segment
+from hi2.selectors.clusters import ClusterSelector, KMeans
+from hi2.selectors.terms import BM25, DEFAULT_QUERY_TERMS, TermSelector, TermWeights
+from hi2.snapshot import EMPTY, Place, Snapshot, row_ids
+from hi2.storage.arrays import MemorySink
+from hi2.store import State, Stored, Writer, read_index, write_new_index
+from hi2.types import Array, Floats, Hits, Id
+from hi2.vectors import METRICS, open_vectors
+
+if TYPE_CHECKING:
+    from hi2.explanation import Explanation
+
+#: The refine store rescores this many times k hits unless the search says otherwise.
+DEFAULT_REFINE = 4
+
+
+class HybridIndex:
+    """Documents filed under embedding clusters and salient terms, scored once by one codec.
+
+    An index is safe to search from any number of threads, also while one thread changes it: a search sees the index
+    as it was when the search began.
+
+    >>> import numpy as np, hi2
+    >>> vectors = np.random.default_rng(0).standard_normal((4, 8), np.float32)
+    >>> texts = ["a red apple", "a green pear", "the fast car", "the slow train"]
+    >>> index = hi2.HybridIndex.build(vectors, texts, ids=["apple", "pear", "car", "train"])
+    >>> index.search(vectors[2], "which car is fast?", k=1).ids.tolist()
+    ['car']
+    """
+
+    def __init__(self, state: State, *, writer: Writer | None = None, stored: Stored | None = None) -> None:
+        """Use ``HybridIndex.build`` or ``HybridIndex.open``."""
+        self._state = state
+        self._writer = writer
+        self._stored = stored
+        self._change = threading.RLock()
+
+    # -- making one ---------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def build(
+        cls,
+        vectors: Any,
+        texts: Iterable[str] | None = None,
+        *,
+        ids: Any = None,
+        clusters: KMeans | ClusterSelector | None = KMeans(),  # noqa: B008 - specs are immutable
+        terms: BM25 | TermWeights | TermSelector | None = BM25(),  # noqa: B008
+        codec: CodecSpec | Codec = Flat(),  # noqa: B008
+        refine: CodecSpec | Codec | None = None,
+        term_weights: Any = None,
+        payload: Iterable[Mapping[str, Any]] | None = None,
+        keep_text: bool = False,
+        metric: str = "inner_product",
+        path: str | Path | None = None,
+        threads: int | None = None,
+        progress: bool | None = None,
+    ) -> HybridIndex:
+        """Fit the parts to the documents and file them.
+
+        ``vectors`` is (n, dim): an array, a memmap, the path of a ``.npy`` file, or an iterator of batches; ``texts``
+        any iterable of strings. ``ids`` are integers or strings, 0, 1, 2, … by default. ``clusters=None`` files under
+        terms alone, ``terms=None`` under clusters alone. ``term_weights`` (one mapping of term to weight a document,
+        or a CSR matrix) takes the place of BM25. ``payload`` (one mapping a document) and, with ``keep_text``, the
+        texts are stored and given back by ``get``. With ``path`` the index is written there as it is built, so that
+        memory does not hold the codes, and comes back open for writing.
+        """
+        if metric not in METRICS:
+            raise invalid("metric", f"one of {METRICS}", repr(metric))
+        if term_weights is not None and isinstance(terms, BM25) and terms == BM25():
+            terms = TermWeights()
+        if clusters is None and terms is None:
+            raise InvalidParameter("The 'clusters' and 'terms' parameters must not both be None: no lists are left.")
+        if path is not None and Path(path).exists():
+            raise invalid("path", "a folder that does not exist yet", f"'{path}'; remove it or choose another")
+        n_threads, bars = thread_count(threads), Progress(progress)
+        reader = term_reader(terms)
+        documents = collect(
+            vectors,
+            texts,
+            ids=ids,
+            term_weights=term_weights,
+            payload=payload,
+            keep_text=keep_text,
+            metric=metric,
+            dim=None,
+            reader=reader,
+            first_id=0,
+            progress=bars,
+        )
+        model = fit_model(
+            documents,
+            metric=metric,
+            clusters=clusters,
+            terms=terms,
+            reader=reader,
+            codec=codec,
+            refine=refine,
+            threads=n_threads,
+            progress=bars,
+        )
+        state = State(model, EMPTY, Added(), documents.vectors.n if ids is None else 0)
+        if path is None:
+            return cls(replace(state, snapshot=EMPTY.plus(_file(model, documents, n_threads, bars))))
+        return _build_on_disk(Path(path), state, documents, n_threads, bars)
+
+    @classmethod
+    def open(cls, path: str | Path, mode: str = "r", *, mmap: bool = True) -> HybridIndex:
+        """Open a stored index: mode "r" to search it, "w" to change it too (one writer at a time).
+
+        Arrays are memory-mapped, so opening costs the same at any size; ``mmap=False`` reads them. Sizes, headers and
+        list directories are checked; ``verify`` checks everything.
+        """
+        if mode not in ("r", "w"):
+            raise invalid("mode", "'r' or 'w'", repr(mode))
+        folder = Path(path)
+        if mode == "r":
+            stored = read_index(folder, mmap=mmap)
+            return cls(stored.state, stored=stored)
+        read_index(folder)  # a folder that is no index gets no lock file
+        try:
+            writer = Writer(folder)
+        except OSError as error:
+            raise Error(f"{folder} cannot be opened for writing: {error}.") from error
+        try:
+            stored = read_index(folder, mmap=mmap)
+            writer.adopt(stored)
+        except BaseException:
+            writer.close()
+            raise
+        return cls(stored.state, writer=writer, stored=stored)
+
+    def save(self, path: str | Path, *, progress: bool | None = None) -> None:
+        """Write a copy of the index to a new folder; a crash leaves the whole copy or nothing."""
+        folder = Path(path)
+        if folder.exists():
+            raise invalid("path", "a folder that does not exist yet", f"'{folder}'; remove it or choose another")
+        write_new_index(folder, self._state, Progress(progress))
+
+    def close(self) -> None:
+        """Give the writer's lock back. Changes since the last commit are dropped."""
+        if self._writer is not None:
+            self._writer.close()
+
+    def __enter__(self) -> HybridIndex:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- looking at it ------------------------------------------------------------------------------------------------
+
+    @property
+    def model(self) -> Model:
+        """The fitted parts; any of them can go into another ``build``."""
+        return self._state.model
+
+    @property
+    def dim(self) -> int:
+        """The dimension of the vectors."""
+        return self._state.model.dim
+
+    def __len__(self) -> int:
+        return self._state.snapshot.n_alive
+
+    def __contains__(self, id: object) -> bool:
+        return isinstance(id, (int, str, np.integer)) and self._state.snapshot.find([check_id(id)])[0] is not None
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{name}={spec}" for name, spec in self.model.specs().items() if spec is not None)
+        return f"<HybridIndex of {len(self)} documents, dim={self.dim}, {parts}>"
+
+    def ids(self) -> list[Id]:
+        """Return the ids of all documents in order of arrival."""
+        found: list[Id] = []
+        for live in self._state.snapshot.lives:
+            rows = np.sort(live.segment.rows[live.flags()])
+            found.extend(live.segment.take_ids(rows.astype(np.uint32)))
+        return found
+
+    def get(self, ids: Id | Sequence[Id]) -> Any:
+        """Return what is stored of one document, or of several: a dict with ``text`` and ``payload`` if kept."""
+        if isinstance(ids, (str, int, np.integer)):
+            return self.get([ids])[0]
+        snapshot = self._state.snapshot
+        wanted = [check_id(id, name="ids") for id in ids]
+        stored = []
+        for id, place in zip(wanted, snapshot.find(wanted), strict=True):
+            if place is None:
+                raise invalid("ids", "in the index", repr(id))
+            segment = snapshot.lives[place.segment].segment
+            stored.append({"id": id, **segment.stored(segment.row_of(place.doc))})
+        return stored
+
+    def info(self) -> dict[str, Any]:
+        """Return counts, bytes by part, how even the lists are, and drift since the fit."""
+        from hi2.inspection import describe
+
+        return describe(self._state, self._stored)
+
+    def verify(self) -> None:
+        """Check every checksum and every invariant; raise FormatError at the first that does not hold."""
+        from hi2.inspection import verify
+
+        verify(self._state, self._stored)
+
+    # -- searching ----------------------------------------------------------------------------------------------------
+
+    def search(
+        self,
+        vectors: Any,
+        texts: str | Sequence[str | None] | None = None,
+        *,
+        k: int = 10,
+        clusters: int | None = None,
+        terms: int | None = None,
+        per_doc: int | None = None,
+        refine: int | None = None,
+        threads: int | None = None,
+    ) -> Hits:
+        """Return the ``k`` best documents of one query, (dim,) with a string, or of a batch, (n, dim) with n strings.
+
+        ``clusters`` clusters are opened and up to ``terms`` terms; 0 skips a side, None takes the default. Only the
+        ``per_doc`` best terms of every document count, as if the index had been built with it. ``refine`` times k
+        hits are rescored by the refine store, if there is one; 0 skips it. ``threads`` share a batch.
+        """
+        state = self._state
+        model = state.model
+        queries, query_texts, single = _queries(vectors, texts, model)
+        k = integer("k", k, low=1)
+        probes = _count("clusters", clusters, model.clusters.default_probes if model.clusters is not None else 0)
+        n_terms = _count("terms", terms, DEFAULT_QUERY_TERMS)
+        per_doc = model.per_doc if per_doc is None else integer("per_doc", per_doc, low=0)
+        depth = _count("refine", refine, DEFAULT_REFINE) * k
+        n_threads = 1 if single else thread_count(threads)
+        offsets, numbers = np.zeros(len(queries) + 1, np.uint64), np.zeros(0, np.uint32)
+        if model.terms is not None and query_texts is not None and n_terms and per_doc:
+            offsets, numbers = model.terms.query_terms(query_texts, n_terms)
+        found = _native.search(
+            model.native,
+            state.snapshot.native,
+            queries,
+            offsets,
+            numbers,
+            k,
+            probes,
+            min(per_doc, 2**32 - 1),
+            depth,
+            n_threads,
+        )
+        return _hits(state.snapshot, *found, k=k, single=single)
+
+    def explain(
+        self,
+        vector: Any,
+        text: str | None = None,
+        *,
+        id: Id,
+        k: int = 10,
+        clusters: int | None = None,
+        terms: int | None = None,
+        per_doc: int | None = None,
+        refine: int | None = None,
+    ) -> Explanation:
+        """Return why a document is, or is not, among the ``k`` best of a query: as data, and in words by ``str``."""
+        from hi2.explanation import explain
+
+        search = {"clusters": clusters, "terms": terms, "per_doc": per_doc, "refine": refine}
+        with self._change:
+            frozen = HybridIndex(self._state)
+        return explain(frozen, frozen._state, vector, text, id=check_id(id), k=integer("k", k, low=1), **search)
+
+    # -- changing it --------------------------------------------------------------------------------------------------
+
+    def add(
+        self,
+        vectors: Any,
+        texts: Iterable[str] | None = None,
+        *,
+        ids: Any = None,
+        term_weights: Any = None,
+        payload: Iterable[Mapping[str, Any]] | None = None,
+        keep_text: bool | None = None,
+        threads: int | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        """File further documents with the parts as they were fitted; an id that exists is refused.
+
+        Searches that begin after this returns see them. ``keep_text=None`` keeps text if the index does.
+        """
+        with self._changing():
+            documents = self._collect(vectors, texts, ids, term_weights, payload, keep_text, Progress(progress))
+            known = self._known(documents)
+            if known:
+                raise invalid("ids", "new; use upsert to replace documents", f"{known[0][0]!r}, which exists")
+            self._add(self._state, documents, thread_count(threads), Progress(progress))
+
+    def upsert(
+        self,
+        vectors: Any,
+        texts: Iterable[str] | None = None,
+        *,
+        ids: Any,
+        term_weights: Any = None,
+        payload: Iterable[Mapping[str, Any]] | None = None,
+        keep_text: bool | None = None,
+        threads: int | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        """File documents, replacing those whose ids exist, in one change."""
+        if ids is None:
+            raise invalid("ids", "given: they say what is replaced", None)
+        with self._changing():
+            documents = self._collect(vectors, texts, ids, term_weights, payload, keep_text, Progress(progress))
+            places = [place for _, place in self._known(documents)]
+            state = replace(self._state, snapshot=self._state.snapshot.without(places)) if places else self._state
+            self._add(state, documents, thread_count(threads), Progress(progress))
+
+    def delete(self, ids: Id | Sequence[Id], *, missing_ok: bool = False) -> int:
+        """Remove documents and return how many; an unknown id is refused, or skipped with ``missing_ok``."""
+        wanted = [ids] if isinstance(ids, (str, int, np.integer)) else list(ids)
+        wanted = list(dict.fromkeys(check_id(id, name="ids") for id in wanted))
+        with self._changing():
+            places = self._state.snapshot.find(wanted)
+            for id, place in zip(wanted, places, strict=True):
+                if place is None and not missing_ok:
+                    raise invalid("ids", "in the index, or missing_ok=True", repr(id))
+            found = [place for place in places if place is not None]
+            if found:
+                self._state = replace(self._state, snapshot=self._state.snapshot.without(found))
+            return len(found)
+
+    def merge(self, *, progress: bool | None = None) -> None:
+        """Make all segments one and drop deleted documents; on disk it takes effect with the next commit."""
+        with self._changing():
+            lives = self._state.snapshot.lives
+            if len(lives) > 1 or any(live.alive is not None for live in lives):
+                with Progress(progress).phase("merge", self._state.snapshot.n_alive) as report:
+                    if self._writer is not None:
+                        self._state = self._writer.merge(self._state, 0, len(lives), report)
+                    else:
+                        self._state = _merge_in_memory(self._state, 0, len(lives))
+
+    def commit(self, *, progress: bool | None = None) -> None:
+        """Make every change since the last commit durable at once; readers opened before keep what they saw."""
+        with self._changing():
+            if self._writer is None:
+                raise Error("There is nothing to commit to: the index is in memory. Use save(path), then open it.")
+            self._state = self._writer.commit(self._state, Progress(progress))
+            self._stored = read_index(self._writer.folder)
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        if self._stored is not None and self._writer is None:
+            raise ReadOnly(f"{self._stored.folder} was opened for reading. Open it with mode='w' to change it.")
+        with self._change:
+            yield
+
+    def _collect(
+        self, vectors: Any, texts: Any, ids: Any, weights: Any, payload: Any, keep_text: bool | None, bars: Progress
+    ) -> Documents:
+        model, snapshot = self._state.model, self._state.snapshot
+        if keep_text is None:
+            keep_text = texts is not None and _keeps_text(snapshot)
+        if ids is None and snapshot.id_kind == "str":
+            raise invalid("ids", "given: this index has string ids", None)
+        documents = collect(
+            vectors,
+            texts,
+            ids=ids,
+            term_weights=weights,
+            payload=payload,
+            keep_text=keep_text,
+            metric=model.metric,
+            dim=model.dim,
+            reader=term_reader(model.terms),
+            first_id=self._state.next_id,
+            progress=bars,
+        )
+        if snapshot.id_kind not in (None, documents.ids.kind):
+            raise invalid("ids", f"of type {snapshot.id_kind}, as in the index", f"type {documents.ids.kind}")
+        return documents
+
+    def _known(self, documents: Documents) -> list[tuple[Id, Place]]:
+        ids = documents.ids.as_list()
+        places = self._state.snapshot.find(ids)
+        return [(id, place) for id, place in zip(ids, places, strict=True) if place is not None]
+
+    def _add(self, state: State, documents: Documents, threads: int, bars: Progress) -> None:
+        segment = _file(state.model, documents, threads, bars)
+        largest = int(documents.ids.values.max()) if isinstance(documents.ids.values, np.ndarray) else -1
+        state = replace(
+            state,
+            snapshot=state.snapshot.plus(segment),
+            added=state.added.plus(len(documents.ids), documents.bags, state.model.n_terms),
+            next_id=max(state.next_id, largest + 1),
+        )
+        n_disk = sum(live.segment.files is not None for live in state.snapshot.lives)
+        while plan := plan_merge(state.snapshot.lives[n_disk:]):
+            state = _merge_in_memory(state, n_disk + plan[0], n_disk + plan[1])
+        self._state = state
+
+
+def _file(model: Model, documents: Documents, threads: int, bars: Progress) -> Segment:
+    sink = MemorySink()
+    with bars.phase("file documents", documents.vectors.n) as report:
+        meta = write_segment(sink, model, draft_of(model, documents, threads=threads, progress=bars), report)
+    return Segment(model, meta, sink.arrays)
+
+
+def _build_on_disk(folder: Path, state: State, documents: Documents, threads: int, bars: Progress) -> HybridIndex:
+    aside = folder.with_name(f".{folder.name}.build")
+    import shutil
+
+    if aside.exists():
+        shutil.rmtree(aside)
+    try:
+        aside.mkdir(parents=True)
+        writer = Writer(aside)
+        try:
+            sink = writer.new_segment_sink()
+            with bars.phase("file documents", documents.vectors.n) as report:
+                draft = draft_of(state.model, documents, threads=threads, progress=bars)
+                meta = write_segment(sink, state.model, draft, report)
+            segment = writer.open_segment(state.model, meta, sink)
+            writer.commit(replace(state, snapshot=EMPTY.plus(segment)), bars)
+        finally:
+            writer.close()
+        aside.rename(folder)
+    except BaseException as error:
+        shutil.rmtree(aside, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise Error(f"{folder} could not be written: {error}. Nothing was left behind.") from error
+        raise
+    return HybridIndex.open(folder, "w")
+
+
+def _merge_in_memory(state: State, begin: int, end: int) -> State:
+    sink = MemorySink()
+    meta = merge_segments(sink, state.model, state.snapshot.lives[begin:end])
+    segment = Segment(state.model, meta, sink.arrays)
+    return replace(state, snapshot=state.snapshot.with_merged(begin, end, segment))
+
+
+def _keeps_text(snapshot: Snapshot) -> bool:
+    return any(live.segment.keeps_documents and "text" in live.segment.stored(0) for live in snapshot.lives)
+
+
+def _count(name: str, value: int | None, default: int) -> int:
+    return default if value is None else integer(name, value, low=0)
+
+
+def _queries(
+    vectors: Any, texts: str | Sequence[str | None] | None, model: Model
+) -> tuple[Floats, Sequence[str | None] | None, bool]:
+    """Return queries as (n, dim), their texts, and whether it was one query."""
+    array = vectors if isinstance(vectors, np.ndarray) else np.asarray(vectors)
+    single = array.ndim == 1
+    if single and isinstance(texts, (list, tuple)):
+        raise invalid("texts", "one string for one vector", f"a sequence of {len(texts)}")
+    if not single and isinstance(texts, str):
+        raise invalid("texts", "one string a query", "a single string for a batch of vectors")
+    source = open_vectors(array[None, :] if single else array, metric=model.metric, dim=model.dim)
+    queries = source.read(slice(0, source.n))
+    if texts is None:
+        return queries, None, single
+    rows: Sequence[str | None] = [texts] if isinstance(texts, str) else list(texts)
+    if len(rows) != len(queries):
+        raise invalid("texts", f"one string a query ({len(queries)})", len(rows))
+    for row, text in enumerate(rows):
+        if text is not None and not isinstance(text, str):
+            raise invalid("texts", "strings or None", f"a {type(text).__name__} in row {row}")
+    return queries, rows, single
+
+
+def _hits(
+    snapshot: Snapshot, numbers: Array, rows: Array, scores: Floats, counts: Array, n_scored: Array, *, k: int, single: bool
+) -> Hits:
+    """Turn (segment, row) pairs into the users' ids."""
+    n, width = rows.shape
+    filled = np.arange(width) < counts[:, None]
+    ids: Array
+    if snapshot.id_kind == "str":
+        ids = np.full((n, k), None, object)
+    else:
+        ids = np.full((n, k), -1, np.int64)
+    padded = np.full((n, k), -np.inf, np.float32)
+    padded[:, :width] = scores
+    found = row_ids(snapshot, numbers[filled], rows[filled])
+    ids[:, :width][filled] = found
+    if single:
+        count = int(counts[0])
+        return Hits(ids[0, :count], padded[0, :count], int(n_scored[0]), count)
+    return Hits(ids, padded, n_scored, counts)

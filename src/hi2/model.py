@@ -1,0 +1,184 @@
+"""What was fitted? The parts every segment of an index shares: cluster selector, term selector, codec, refine codec."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from hi2 import _native
+from hi2.codecs import CODECS, Codec
+from hi2.errors import FormatError, InvalidParameter
+from hi2.selectors.clusters import ClusterSelector, KMeans
+from hi2.selectors.terms import BM25, TermSelector, TermWeights
+from hi2.storage.arrays import Sink, put_array
+from hi2.text.tokenizer import Tokenizer
+from hi2.types import Array
+
+_TERM_SPECS: dict[str, type[BM25] | type[TermWeights]] = {"BM25": BM25, "TermWeights": TermWeights}
+_STORES = ("codec", "refine")
+
+
+@dataclass(frozen=True)
+class Model:
+    """Fitted parts; immutable. ``clusters`` or ``terms`` may be None, then that side has no lists."""
+
+    dim: int
+    metric: str
+    clusters: ClusterSelector | None
+    terms: TermSelector | None
+    codec: Codec
+    refine: Codec | None
+
+    def __post_init__(self) -> None:
+        for name, part in (("clusters", self.clusters), ("codec", self.codec), ("refine", self.refine)):
+            if part is not None and part.dim != self.dim:
+                raise InvalidParameter(
+                    f"The '{name}' parameter must be fitted to dimension {self.dim}. Got dimension {part.dim} instead."
+                )
+        for name, codec in (("codec", self.codec), ("refine", self.refine)):
+            if codec is not None and codec.spec.residual and self.clusters is None:
+                raise InvalidParameter(
+                    f"The '{name}' parameter must not be residual without clusters. Got {codec.spec} instead."
+                )
+
+    @property
+    def n_clusters(self) -> int:
+        """How many clusters there are; 0 without them."""
+        return self.clusters.n_clusters if self.clusters is not None else 0
+
+    @property
+    def n_terms(self) -> int:
+        """How many terms the vocabulary has; 0 without terms."""
+        return self.terms.n_terms if self.terms is not None else 0
+
+    @property
+    def per_doc(self) -> int:
+        """How many terms a document is filed under at most; 0 without terms."""
+        return self.terms.spec.per_doc if self.terms is not None else 0
+
+    @cached_property
+    def native(self) -> _native.Model:
+        """The parts as the search reads them."""
+        clusters = self.clusters
+        return _native.Model(
+            dim=self.dim,
+            centroids=None if clusters is None else clusters.centroids,
+            anchors=None if clusters is None else clusters.anchors,
+            codec=self.codec.native,
+            residual=self.codec.spec.residual,
+            refine=None if self.refine is None else self.refine.native,
+            refine_residual=self.refine is not None and self.refine.spec.residual,
+        )
+
+    def specs(self) -> dict[str, str | None]:
+        """Return the parts by their specs' reprs."""
+        parts = {"clusters": self.clusters, "terms": self.terms, "codec": self.codec, "refine": self.refine}
+        return {name: None if part is None else repr(part.spec) for name, part in parts.items()}
+
+    # -- storing ------------------------------------------------------------------------------------------------------
+
+    def write(self, sink: Sink) -> dict[str, Any]:
+        """Store the arrays and return what the manifest must say of the model."""
+        meta: dict[str, Any] = {"dim": self.dim, "metric": self.metric}
+        if self.clusters is not None:
+            meta["clusters"] = asdict(self.clusters.spec)
+            put_array(sink, "anchors.npy", self.clusters.anchors)
+            if self.clusters.centroids is not self.clusters.anchors:
+                put_array(sink, "centroids.npy", self.clusters.centroids)
+        if self.terms is not None:
+            meta["terms"] = _term_meta(self.terms)
+            put_array(sink, "term_df.npy", self.terms.df)
+            put_array(sink, "term_mean_scores.npy", self.terms.mean_scores)
+            definition = np.frombuffer(self.terms.tokenizer.definition.encode(), np.uint8)
+            put_array(sink, "tokenizer.json", definition)
+        for name, codec in zip(_STORES, (self.codec, self.refine), strict=True):
+            if codec is not None:
+                meta[name] = {"type": type(codec.spec).__name__, **asdict(codec.spec)}  # type: ignore[call-overload]
+                for array_name, array in codec.arrays.items():
+                    put_array(sink, f"{name}_{array_name}.npy", array)
+        return meta
+
+    @classmethod
+    def read(cls, meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> Model:
+        """Return the model that ``write`` stored; the tokenizer is loaded when a text first needs it."""
+        try:
+            dim = int(meta["dim"])
+            clusters = terms = None
+            if "clusters" in meta:
+                anchors = arrays["anchors.npy"]
+                clusters = ClusterSelector(KMeans(**meta["clusters"]), anchors, arrays.get("centroids.npy", anchors))
+            if "terms" in meta:
+                terms = _read_terms(meta["terms"], arrays)
+            codec, refine = (_read_codec(name, dim, meta, arrays) for name in _STORES)
+            if codec is None:
+                raise FormatError("The index has no codec.")
+            return cls(dim, str(meta["metric"]), clusters, terms, codec, refine)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise FormatError(f"The index's model cannot be read: {error}.") from error
+
+
+class LazyTokenizer(Tokenizer):
+    """A stored tokenizer that is parsed when it is first used, so that opening an index stays instant."""
+
+    def __init__(self, definition: bytes, n_terms: int) -> None:
+        self._bytes = definition
+        self.n_terms = n_terms
+        self.fingerprint = hashlib.sha256(definition).hexdigest()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        n_terms = self.n_terms
+        try:
+            super().__init__(self._bytes.decode())
+        except (ValueError, InvalidParameter) as error:
+            raise FormatError(f"The index is damaged: its tokenizer cannot be read ({error}).") from error
+        if self.n_terms != n_terms:
+            raise FormatError(f"The index is damaged: its tokenizer has {self.n_terms} terms, not {n_terms}.")
+        return getattr(self, name)
+
+
+def _term_meta(terms: TermSelector) -> dict[str, Any]:
+    spec = {key: value for key, value in asdict(terms.spec).items() if key != "tokenizer"}
+    return {
+        "type": type(terms.spec).__name__,
+        **spec,
+        "n_docs": terms.n_docs,
+        "average_length": terms.average_length,
+        "n_terms": terms.n_terms,
+        "tokenizer_sha256": terms.tokenizer.fingerprint,
+    }
+
+
+def _read_terms(meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> TermSelector:
+    own = {"type", "n_docs", "average_length", "n_terms", "tokenizer_sha256"}
+    spec = _TERM_SPECS[meta["type"]](**{key: meta[key] for key in meta if key not in own})
+    n_terms = int(meta["n_terms"])
+    df, means = arrays["term_df.npy"], arrays["term_mean_scores.npy"]
+    if df.shape != (n_terms,) or df.dtype != np.uint32 or means.shape != (n_terms,) or means.dtype != np.float32:
+        raise FormatError(f"The index is damaged: its term statistics are not of {n_terms} terms.")
+    tokenizer = LazyTokenizer(arrays["tokenizer.json"].tobytes(), n_terms)
+    if tokenizer.fingerprint != meta["tokenizer_sha256"]:
+        raise FormatError("The index is damaged: tokenizer.json is not the tokenizer it was built with.")
+    return TermSelector(spec, tokenizer, df, int(meta["n_docs"]), float(meta["average_length"]), means)
+
+
+def _read_codec(name: str, dim: int, meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> Codec | None:
+    if name not in meta:
+        return None
+    fields = {key: value for key, value in meta[name].items() if key != "type"}
+    spec = CODECS[meta[name]["type"]](**fields)
+    prefix = f"{name}_"
+    own = {key[len(prefix) : -4]: array for key, array in arrays.items() if key.startswith(prefix)}
+    return spec.restore(dim, own)
+
+
+def fingerprint(meta: Mapping[str, Any], checksums: Mapping[str, str]) -> str:
+    """Return a name for a stored model: the same for the same specs and the same arrays."""
+    return hashlib.sha256(json.dumps([meta, checksums], sort_keys=True).encode()).hexdigest()

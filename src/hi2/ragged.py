@@ -1,0 +1,61 @@
+"""Many byte strings in two arrays: row i is bytes [ends[i-1], ends[i])."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hi2.types import U64, Bytes, I64
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """A column of byte strings.
+
+    >>> column = Ragged.of([b"ab", b"", b"c"])
+    >>> column.take(np.array([2, 0])).rows()
+    [b'c', b'ab']
+    """
+
+    ends: U64
+    data: Bytes
+
+    @classmethod
+    def of(cls, rows: Sequence[bytes]) -> Ragged:
+        """Return a column of these rows."""
+        ends = np.cumsum([len(row) for row in rows], dtype=np.uint64)
+        return cls(ends, np.frombuffer(b"".join(rows), np.uint8))
+
+    @classmethod
+    def concatenate(cls, columns: Iterable[Ragged]) -> Ragged:
+        """Return the columns one after another."""
+        columns = list(columns)
+        bases = np.cumsum([0] + [len(column.data) for column in columns], dtype=np.uint64)
+        ends = [column.ends + base for column, base in zip(columns, bases, strict=False)]
+        if not columns:
+            return cls(np.zeros(0, np.uint64), np.zeros(0, np.uint8))
+        return cls(np.concatenate(ends), np.concatenate([column.data for column in columns]))
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @property
+    def lengths(self) -> U64:
+        """Bytes in every row."""
+        return np.diff(self.ends, prepend=np.uint64(0))
+
+    def take(self, rows: I64) -> Ragged:
+        """Return some rows as a column of their own."""
+        lengths = self.lengths[rows]
+        ends = np.cumsum(lengths, dtype=np.uint64)
+        begins = self.ends[rows] - lengths
+        shift = np.repeat(begins - (ends - lengths), lengths.astype(np.int64))
+        return Ragged(ends, self.data[shift + np.arange(len(shift), dtype=np.uint64)])
+
+    def rows(self) -> list[bytes]:
+        """Return the rows as bytes objects."""
+        data = self.data.tobytes()
+        ends = self.ends.tolist()
+        return [data[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]

@@ -1,0 +1,201 @@
+"""Which terms is a document filed under, and which does a query open? (§4.2 of the paper)
+
+The document side needs scores: BM25's, or weights the caller brings. The query side needs none but the mean score of
+every term: all terms of a short query are opened, the best on average of a long one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hi2 import _native
+from hi2.arguments import integer, real
+from hi2.errors import InvalidParameter
+from hi2.text.bags import Bags, count, weigh
+from hi2.text.tokenizer import Tokenizer
+from hi2.types import U32, U64, Array, Floats
+
+#: A query longer than this opens only its best terms (K₂ᵀ of the paper).
+DEFAULT_QUERY_TERMS = 32
+MAX_PER_DOC = 256
+_ROWS_AT_A_TIME = 16_384
+
+
+@dataclass(frozen=True)
+class BM25:
+    """File a document under its ``per_doc`` best terms by BM25 in the paper's form, eq. 7.
+
+    ``tokenizer`` is anything ``Tokenizer.load`` takes; None is BERT's WordPiece. ``max_tokens`` cuts documents.
+    ``gamma`` prunes super-big lists: those longer than the list at that quantile of list lengths (0.996 in the paper)
+    lose their lowest-scored documents. A document is filed under at most half of its distinct terms, rounded up: a
+    short one is not filed under its stop words.
+
+    >>> BM25(per_doc=3).per_doc
+    3
+    """
+
+    per_doc: int = 15
+    alpha: float = 0.82
+    beta: float = 0.68
+    gamma: float | None = None
+    max_tokens: int | None = None
+    tokenizer: Any = None
+
+    def __post_init__(self) -> None:
+        integer("per_doc", self.per_doc, low=1, high=MAX_PER_DOC)
+        real("alpha", self.alpha, low=0.0, high=100.0)
+        real("beta", self.beta, low=0.0, high=1.0)
+        if self.gamma is not None:
+            real("gamma", self.gamma, low=0.0, high=1.0)
+        if self.max_tokens is not None:
+            integer("max_tokens", self.max_tokens, low=1)
+
+    def bags(self, tokenizer: Tokenizer, texts: Sequence[str]) -> Bags:
+        """Return the term counts of some texts."""
+        return count(tokenizer, texts, max_tokens=self.max_tokens)
+
+    def fit(self, bags: Bags, tokenizer: Tokenizer) -> TermSelector:
+        """Return the selector with document frequencies, average length and mean scores of these documents."""
+        df = np.bincount(bags.terms, minlength=tokenizer.n_terms).astype(np.uint32)
+        length = float(bags.lengths.mean()) if len(bags) else 0.0
+        selector = TermSelector(replace(self, tokenizer=None), tokenizer, df, len(bags), length, _no_means(tokenizer))
+        return replace(selector, mean_scores=_mean_scores(selector, bags))
+
+
+@dataclass(frozen=True)
+class TermWeights:
+    """File a document under its ``per_doc`` best terms by weights the caller gives (SPLADE, uniCOIL, keywords).
+
+    >>> TermWeights(per_doc=3).per_doc
+    3
+    """
+
+    per_doc: int = 15
+    gamma: float | None = None
+    tokenizer: Any = None
+
+    def __post_init__(self) -> None:
+        integer("per_doc", self.per_doc, low=1, high=MAX_PER_DOC)
+        if self.gamma is not None:
+            real("gamma", self.gamma, low=0.0, high=1.0)
+
+    def bags(self, tokenizer: Tokenizer, rows: Any) -> Bags:
+        """Return the given weights as bags."""
+        return weigh(tokenizer, rows)
+
+    def fit(self, bags: Bags, tokenizer: Tokenizer) -> TermSelector:
+        """Return the selector with document frequencies and mean weights of these documents."""
+        df = np.bincount(bags.terms, minlength=tokenizer.n_terms).astype(np.uint32)
+        length = float(bags.lengths.mean()) if len(bags) else 0.0
+        selector = TermSelector(replace(self, tokenizer=None), tokenizer, df, len(bags), length, _no_means(tokenizer))
+        return replace(selector, mean_scores=_mean_scores(selector, bags))
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The terms documents are filed under: row i's, best first, at [offsets[i], offsets[i+1])."""
+
+    offsets: U64
+    terms: U32
+    scores: Floats
+
+
+@dataclass(frozen=True)
+class TermSelector:
+    """A fitted term selector. Statistics are frozen at the fit; documents added later are scored with them."""
+
+    spec: BM25 | TermWeights
+    tokenizer: Tokenizer
+    df: U32
+    n_docs: int
+    average_length: float
+    mean_scores: Floats
+
+    @property
+    def n_terms(self) -> int:
+        """Terms are numbered below this."""
+        return self.tokenizer.n_terms
+
+    @cached_property
+    def idf(self) -> Array:
+        """ln(1 + (N - df + 0.5) / (df + 0.5)) of every term."""
+        df = self.df.astype(np.float64)
+        return np.log1p((self.n_docs - df + 0.5) / (df + 0.5))
+
+    def scores(self, bags: Bags) -> Floats:
+        """Return s_v of every (document, term) of ``bags``."""
+        if isinstance(self.spec, TermWeights):
+            return np.asarray(bags.values, np.float32)
+        alpha, beta = self.spec.alpha, self.spec.beta
+        tf = bags.values.astype(np.float64)
+        relative = bags.lengths / max(self.average_length, 1e-9)
+        norm = np.repeat(alpha * (1 - beta + beta * relative), np.diff(bags.offsets).astype(np.int64))
+        return ((alpha + 1) * self.idf[bags.terms] * tf / (tf + norm)).astype(np.float32)
+
+    def select(self, bags: Bags) -> Selection:
+        """Return the terms every document is filed under."""
+        offsets, terms, scores = [np.zeros(1, np.uint64)], [], []
+        for begin in range(0, len(bags), _ROWS_AT_A_TIME):
+            part = bags.part(begin, min(begin + _ROWS_AT_A_TIME, len(bags)))
+            part_scores = self.scores(part)
+            limits = np.full(len(part), self.spec.per_doc, np.uint32)
+            if isinstance(self.spec, BM25):
+                distinct = np.diff(part.offsets).astype(np.uint32)
+                limits = np.minimum(limits, np.maximum((distinct + 1) // 2, 1))
+            bounds, chosen = _native.top_terms(part.offsets, part.terms, part_scores, limits)
+            offsets.append(bounds[1:] + offsets[-1][-1])
+            terms.append(part.terms[chosen])
+            scores.append(part_scores[chosen])
+        return Selection(
+            np.concatenate(offsets),
+            np.concatenate(terms) if terms else np.zeros(0, np.uint32),
+            np.concatenate(scores) if scores else np.zeros(0, np.float32),
+        )
+
+    def query_terms(self, texts: Sequence[str | None], n_terms: int) -> tuple[U64, U32]:
+        """Return the terms each query opens, as (offsets, terms): all it has, or the ``n_terms`` best on average."""
+        tokens, bounds = self.tokenizer.encode([text or "" for text in texts])
+        chosen: list[list[int]] = []
+        for row in range(len(texts)):
+            own = tokens[int(bounds[row]) : int(bounds[row + 1])]
+            terms = list(dict.fromkeys(own[self.tokenizer.dropped[own] == 0].tolist()))
+            if len(terms) > n_terms:
+                best = np.argsort(-self.mean_scores[terms], kind="stable")[:n_terms]
+                terms = [terms[i] for i in best]
+            chosen.append(terms)
+        offsets = np.zeros(len(texts) + 1, np.uint64)
+        np.cumsum([len(terms) for terms in chosen], out=offsets[1:])
+        return offsets, np.array([term for terms in chosen for term in terms], np.uint32)
+
+
+def load_tokenizer(source: str | Path | Any) -> Tokenizer:
+    """Return the tokenizer a spec names."""
+    return Tokenizer.load(source)
+
+
+def check_same_tokenizer(fitted: Tokenizer, given: Tokenizer) -> None:
+    """Raise InvalidParameter if two tokenizers differ: a silent mismatch would lose recall."""
+    if fitted.fingerprint != given.fingerprint:
+        raise InvalidParameter(
+            f"The 'tokenizer' parameter must be the one the index was built with (sha256 {fitted.fingerprint[:12]}). "
+            f"Got sha256 {given.fingerprint[:12]} instead; leave it out, or rebuild the index."
+        )
+
+
+def _no_means(tokenizer: Tokenizer) -> Floats:
+    return np.zeros(tokenizer.n_terms, np.float32)
+
+
+def _mean_scores(selector: TermSelector, bags: Bags) -> Floats:
+    """s̄_v: the mean over the documents that contain the term."""
+    sums = np.zeros(selector.n_terms, np.float64)
+    for begin in range(0, len(bags), _ROWS_AT_A_TIME):
+        part = bags.part(begin, min(begin + _ROWS_AT_A_TIME, len(bags)))
+        sums += np.bincount(part.terms, weights=selector.scores(part), minlength=selector.n_terms)
+    return (sums / np.maximum(selector.df, 1)).astype(np.float32)

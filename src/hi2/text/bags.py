@@ -1,0 +1,138 @@
+"""Documents as bags of terms: what was counted, or what the caller weighed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hi2 import _native
+from hi2.errors import invalid
+from hi2.spool import Spool
+from hi2.text.tokenizer import Tokenizer
+from hi2.types import U32, U64, Array, Floats
+
+
+@dataclass(frozen=True)
+class Bags:
+    """Rows of (term, value): row i is [offsets[i], offsets[i+1]); values are counts or weights."""
+
+    offsets: U64
+    terms: U32
+    values: Array
+    lengths: U32
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def part(self, begin: int, end: int) -> Bags:
+        """Return rows [begin, end) with their offsets from 0."""
+        first, last = int(self.offsets[begin]), int(self.offsets[end])
+        return Bags(
+            self.offsets[begin : end + 1] - self.offsets[begin],
+            np.ascontiguousarray(self.terms[first:last]),
+            np.ascontiguousarray(self.values[first:last]),
+            self.lengths[begin:end],
+        )
+
+
+class BagCollector:
+    """Collects bags batch by batch without holding them in memory."""
+
+    def __init__(self, dtype: type[np.generic] = np.uint32) -> None:
+        self._offsets: list[U64] = [np.zeros(1, np.uint64)]
+        self._lengths: list[U32] = []
+        self._terms = Spool(np.uint32)
+        self._values = Spool(dtype)
+        self._total = 0
+
+    def add(self, bags: Bags) -> None:
+        """Append the rows of ``bags``."""
+        self._offsets.append(bags.offsets[1:] + np.uint64(self._total))
+        self._total += len(bags.terms)
+        self._lengths.append(bags.lengths)
+        self._terms.append(bags.terms)
+        self._values.append(bags.values)
+
+    def finish(self) -> Bags:
+        """Return everything collected."""
+        lengths = np.concatenate(self._lengths) if self._lengths else np.zeros(0, np.uint32)
+        return Bags(np.concatenate(self._offsets), self._terms.finish(), self._values.finish(), lengths)
+
+
+def count(tokenizer: Tokenizer, texts: Sequence[str], *, max_tokens: int | None = None) -> Bags:
+    """Return the term counts of ``texts``; lengths count the tokens kept, with repeats."""
+    tokens, offsets = tokenizer.encode(texts, max_tokens=max_tokens)
+    return Bags(*_native.count_terms(tokens, offsets, tokenizer.dropped))
+
+
+def weigh(tokenizer: Tokenizer, rows: Any) -> Bags:
+    """Return the caller's term weights: a SciPy-like CSR matrix, or a mapping of term to weight for each document.
+
+    A term is a number of the tokenizer's vocabulary or a string. A string the vocabulary lacks is tokenized, and each
+    of its pieces takes the weight, so that keyword lists work with any tokenizer. The largest weight wins.
+    """
+    if hasattr(rows, "indptr") and hasattr(rows, "indices") and hasattr(rows, "data"):
+        return _from_csr(tokenizer, rows)
+    offsets = [0]
+    terms: list[int] = []
+    weights: list[float] = []
+    for row, mapping in enumerate(rows):
+        if not isinstance(mapping, Mapping):
+            raise invalid("term_weights", "a CSR matrix or one mapping a document", f"{mapping!r} in row {row}")
+        best: dict[int, float] = {}
+        for term, weight in mapping.items():
+            for number in _numbers(tokenizer, term, row):
+                best[number] = max(best.get(number, 0.0), _weight(weight, row))
+        kept = sorted(number for number in best if best[number] > 0 and not tokenizer.dropped[number])
+        terms.extend(kept)
+        weights.extend(best[number] for number in kept)
+        offsets.append(len(terms))
+    bounds = np.array(offsets, np.uint64)
+    return Bags(bounds, np.array(terms, np.uint32), np.array(weights, np.float32), np.diff(bounds).astype(np.uint32))
+
+
+def _numbers(tokenizer: Tokenizer, term: object, row: int) -> Iterable[int]:
+    if isinstance(term, str):
+        number = tokenizer.number(term)
+        return [number] if number is not None else [int(t) for t in tokenizer.encode([term])[0]]
+    if isinstance(term, (int, np.integer)) and 0 <= term < tokenizer.n_terms:
+        return [int(term)]
+    raise invalid("term_weights", f"keyed by strings or numbers below {tokenizer.n_terms}", f"{term!r} in row {row}")
+
+
+def _weight(weight: object, row: int) -> float:
+    try:
+        value = float(weight)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        value = float("nan")
+    if not np.isfinite(value):
+        raise invalid("term_weights", "finite numbers", f"{weight!r} in row {row}")
+    return value
+
+
+def _from_csr(tokenizer: Tokenizer, matrix: Any) -> Bags:
+    offsets = np.asarray(matrix.indptr)
+    terms = np.asarray(matrix.indices)
+    weights: Floats = np.asarray(matrix.data, np.float32)
+    if len(offsets) < 1 or offsets[0] != 0 or offsets[-1] != len(terms) or np.any(np.diff(offsets) < 0):
+        raise invalid("term_weights", "a CSR matrix with rising row pointers", "other row pointers")
+    if len(weights) != len(terms):
+        raise invalid("term_weights", "a CSR matrix with one weight an index", f"{len(weights)} for {len(terms)}")
+    if len(terms) and not 0 <= terms.min() <= terms.max() < tokenizer.n_terms:
+        raise invalid("term_weights", f"a matrix of {tokenizer.n_terms} columns", f"a column {terms.max()}")
+    if not np.isfinite(weights).all():
+        raise invalid("term_weights", "finite numbers", "NaN or infinite ones")
+    rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    keep = (weights > 0) & (tokenizer.dropped[terms] == 0)
+    rows, terms, weights = rows[keep], terms[keep], weights[keep]
+    order = np.lexsort((-weights, terms, rows))
+    rows, terms, weights = rows[order], terms[order], weights[order]
+    first = np.ones(len(rows), bool)
+    first[1:] = (rows[1:] != rows[:-1]) | (terms[1:] != terms[:-1])
+    lengths = np.bincount(rows[first], minlength=len(offsets) - 1)
+    bounds = np.zeros(len(offsets), np.uint64)
+    np.cumsum(lengths, out=bounds[1:])
+    return Bags(bounds, terms[first].astype(np.uint32), weights[first], lengths.astype(np.uint32))

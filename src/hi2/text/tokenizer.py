@@ -1,0 +1,129 @@
+"""Which tokens does a text have? Any Hugging Face tokenizer; BERT's WordPiece by default."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hi2.errors import InvalidParameter, invalid
+from hi2.types import U32, U64, Bytes
+
+if TYPE_CHECKING:
+    import tokenizers
+
+BERT_SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+
+class Tokenizer:
+    """A tokenizer as the index uses it: no truncation, no padding, special and unknown tokens dropped.
+
+    >>> Tokenizer.load(None).tokens("Hybrid inverted indexes")
+    ['hybrid', 'inverted', 'index', '##es']
+    """
+
+    def __init__(self, definition: str) -> None:
+        import tokenizers
+
+        try:
+            self._tokenizer: Any = tokenizers.Tokenizer.from_str(definition)
+        except Exception as error:
+            raise InvalidParameter(f"The 'tokenizer' parameter is not a tokenizer definition: {error}") from error
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        #: The definition as ``tokenizers`` writes it; what an index stores.
+        self.definition: str = self._tokenizer.to_str()
+        #: Names the tokenizer: two with the same fingerprint give the same tokens.
+        self.fingerprint = hashlib.sha256(self.definition.encode()).hexdigest()
+        vocabulary = self._tokenizer.get_vocab(with_added_tokens=True)
+        if not vocabulary:
+            raise invalid("tokenizer", "a tokenizer with a vocabulary", "an empty one")
+        #: Terms are numbered below this.
+        self.n_terms = max(vocabulary.values()) + 1
+        #: 1 where a token is not a term.
+        self.dropped: Bytes = np.zeros(self.n_terms, np.uint8)
+        for number, token in self._tokenizer.get_added_tokens_decoder().items():
+            self.dropped[number] |= token.special
+        unknown = getattr(self._tokenizer.model, "unk_token", None)
+        if isinstance(unknown, str) and unknown in vocabulary:
+            self.dropped[vocabulary[unknown]] = 1
+
+    @classmethod
+    def load(cls, source: str | Path | tokenizers.Tokenizer | Tokenizer | None) -> Tokenizer:
+        """Return a tokenizer from a file, a folder with ``tokenizer.json``, a hub name or an object; None is BERT's."""
+        if isinstance(source, Tokenizer):
+            return source
+        if source is None:
+            return cls(_bert_definition())
+        if not isinstance(source, (str, Path)):
+            if hasattr(source, "to_str"):
+                return cls(source.to_str())
+            raise invalid("tokenizer", "None, a path, a name or a tokenizers.Tokenizer", f"a {type(source).__name__}")
+        path = Path(source)
+        if path.is_dir():
+            path /= "tokenizer.json"
+        if path.is_file():
+            return cls(path.read_text(encoding="utf-8"))
+        import tokenizers
+
+        try:
+            return cls(tokenizers.Tokenizer.from_pretrained(str(source)).to_str())
+        except Exception as error:
+            raise invalid(
+                "tokenizer", "a tokenizer.json, a folder that holds one, or a name the hub knows", f"'{source}' ({error})"
+            ) from error
+
+    def encode(self, texts: Sequence[str], *, max_tokens: int | None = None) -> tuple[U32, U64]:
+        """Return all token numbers of ``texts`` and the offsets of each text's own."""
+        try:
+            encodings = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        except Exception:
+            for row, text in enumerate(texts):
+                if not isinstance(text, str):
+                    raise invalid("texts", "strings", f"a {type(text).__name__} in row {row}") from None
+                try:
+                    text.encode()
+                except UnicodeEncodeError as error:
+                    raise invalid("texts", "valid Unicode", f"{error.reason} in row {row}") from None
+            raise
+        rows = [encoding.ids for encoding in encodings]
+        if max_tokens is not None:
+            rows = [row[:max_tokens] for row in rows]
+        offsets = np.zeros(len(rows) + 1, np.uint64)
+        np.cumsum([len(row) for row in rows], out=offsets[1:])
+        flat = np.fromiter((token for row in rows for token in row), np.uint32, int(offsets[-1]))
+        return flat, offsets
+
+    def tokens(self, text: str) -> list[str]:
+        """Return the terms of a text as strings, in order, repeats kept."""
+        numbers, _ = self.encode([text])
+        return [self.name(int(number)) for number in numbers if not self.dropped[number]]
+
+    def name(self, term: int) -> str:
+        """Return the string of a term."""
+        return str(self._tokenizer.id_to_token(term) or f"<{term}>")
+
+    def number(self, term: str) -> int | None:
+        """Return the number of a term, None if the vocabulary has no such term."""
+        number = self._tokenizer.token_to_id(term)
+        return None if number is None else int(number)
+
+
+def _bert_definition() -> str:
+    """BERT's uncased WordPiece, from the vocabulary shipped beside this file."""
+    import tokenizers
+    from tokenizers import models, normalizers, pre_tokenizers
+
+    lines = resources.files("hi2.text").joinpath("bert-base-uncased.txt").read_text(encoding="utf-8").split("\n")
+    vocabulary = {token: number for number, token in enumerate(line for line in lines if line)}
+    tokenizer = tokenizers.Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.add_special_tokens(list(BERT_SPECIAL_TOKENS))
+    definition: dict[str, Any] = json.loads(tokenizer.to_str())
+    return json.dumps(definition, ensure_ascii=False, separators=(",", ":"))
