@@ -83,7 +83,9 @@ def measure(name: str) -> dict:
     index = hi2.HybridIndex.build(vectors, texts, ids=ids, codec=hi2.Flat())
     hits = index.search(query_vectors, query_texts, k=K)
     rows.append(row("HI2 (defaults, Flat)", hits, relevant, exact, n_docs))
-    rows.append(row("IVF, as many scored", ivf_at(index, query_vectors, np.mean(hits.n_scored)), relevant, exact, n_docs))
+    rows.append(
+        row("IVF, as many scored", ivf_at(index, query_vectors, np.mean(hits.n_scored)), relevant, exact, n_docs)
+    )
     rows.append(row("terms alone", index.search(query_vectors, query_texts, k=K, clusters=0), relevant, exact, n_docs))
     for codec in (hi2.OPQ(), hi2.OPQ(residual=True)):
         small = hi2.HybridIndex.build(
@@ -131,7 +133,9 @@ def main() -> None:
         result = {"collection": name, **build_cost(name)} if arguments.build_only else measure(name)
         results.append(result)
         for entry in result.get("rows", []):
-            print(f"{name:12s} " + "  ".join(f"{k}={v:.4f}" if isinstance(v, float) else f"{v}" for k, v in entry.items()))
+            print(
+                f"{name:12s} " + "  ".join(f"{k}={v:.4f}" if isinstance(v, float) else f"{v}" for k, v in entry.items())
+            )
         if "bytes" in result:
             print(f"{name:12s} bytes/doc {result['bytes']['bytes_per_doc']:.2f}, by part {result['bytes']['bytes']}")
         else:

@@ -41,8 +41,8 @@ void bind_codecs(nb::module_& m) {
             [](std::size_t dim, Array3<float> codebooks, std::optional<Array2<float>> rotation) {
                 const std::size_t entries = codebooks.shape(1);
                 check(entries == 16 || entries == 256, "codebooks must have 16 or 256 entries");
-                PqParts parts{dim, codebooks.shape(0), codebooks.shape(2), entries == 256 ? 8u : 4u, codebooks.data(),
-                              nullptr};
+                PqParts parts{
+                    dim, codebooks.shape(0), codebooks.shape(2), entries == 256 ? 8u : 4u, codebooks.data(), nullptr};
                 check(dim >= 1 && parts.subspaces * parts.sub_dim >= dim, "codebooks are narrower than dim");
                 if (rotation) {
                     check(rotation->shape(0) == parts.subspaces * parts.sub_dim && rotation->shape(1) == dim,

@@ -247,17 +247,22 @@ void bind_search(nb::module_& m) {
              "n_clusters"_a, "clusters"_a.none(), "copies"_a.none(), "n_terms"_a, "terms"_a.none())
         .def_prop_ro("n_docs", [](const SegmentHandle& s) { return s.segment.n_docs; })
         .def("clusters", cluster_ranges, "Non-empty clusters and their ranges: (keys, offsets).")
-        .def("term_list", [](const SegmentHandle& s, std::uint32_t term) { return decode_list(s.segment.terms, term); },
-             "term"_a, "(docs, ranks) filed under a term.")
-        .def("copy_list",
-             [](const SegmentHandle& s, std::uint32_t cluster) { return decode_list(s.segment.copies, cluster); },
-             "cluster"_a, "(docs, ranks) filed under a further cluster.")
-        .def("term_postings", [](const SegmentHandle& s) { return decode_all(s.segment.terms); },
-             "Every term posting: (terms, docs, ranks).")
-        .def("copy_postings", [](const SegmentHandle& s) { return decode_all(s.segment.copies); },
-             "Every boundary copy: (clusters, docs, ranks).")
-        .def("term_lengths", [](const SegmentHandle& s) { return list_lengths(s.segment.terms); },
-             "(terms, lengths) of the non-empty term lists.");
+        .def(
+            "term_list", [](const SegmentHandle& s, std::uint32_t term) { return decode_list(s.segment.terms, term); },
+            "term"_a, "(docs, ranks) filed under a term.")
+        .def(
+            "copy_list",
+            [](const SegmentHandle& s, std::uint32_t cluster) { return decode_list(s.segment.copies, cluster); },
+            "cluster"_a, "(docs, ranks) filed under a further cluster.")
+        .def(
+            "term_postings", [](const SegmentHandle& s) { return decode_all(s.segment.terms); },
+            "Every term posting: (terms, docs, ranks).")
+        .def(
+            "copy_postings", [](const SegmentHandle& s) { return decode_all(s.segment.copies); },
+            "Every boundary copy: (clusters, docs, ranks).")
+        .def(
+            "term_lengths", [](const SegmentHandle& s) { return list_lengths(s.segment.terms); },
+            "(terms, lengths) of the non-empty term lists.");
     m.def("search", search_batch, "model"_a, "segments"_a, "queries"_a, "term_offsets"_a, "terms"_a, "k"_a,
           "clusters"_a, "per_doc"_a, "depth"_a, "threads"_a,
           "The k best of every query over [(segment, alive or None)]: (segments, rows, scores, counts, n_scored).");

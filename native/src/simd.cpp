@@ -30,7 +30,9 @@ bool machine_has_avx2() {
 
 }  // namespace
 
-Simd best_simd() { return machine_has_avx2() ? Simd::avx2 : Simd::scalar; }
+Simd best_simd() {
+    return machine_has_avx2() ? Simd::avx2 : Simd::scalar;
+}
 
 Simd parse_simd(const char* name) {
     if (std::strcmp(name, "scalar") == 0) return Simd::scalar;
@@ -41,7 +43,9 @@ Simd parse_simd(const char* name) {
     throw std::invalid_argument(std::string("SIMD level must be 'scalar' or 'avx2'. Got '") + name + "' instead");
 }
 
-const char* simd_name(Simd level) { return level == Simd::avx2 ? "avx2" : "scalar"; }
+const char* simd_name(Simd level) {
+    return level == Simd::avx2 ? "avx2" : "scalar";
+}
 
 Simd simd_level() {
     static const Simd level = [] {

@@ -20,7 +20,7 @@ from hi2.selectors.terms import BM25, TermWeights
 from hi2.spool import Spool
 from hi2.text.bags import BagCollector, Bags
 from hi2.text.tokenizer import Tokenizer
-from hi2.types import I64, U32, Bytes, Floats
+from hi2.types import I64, U32, U64, Bytes, Floats
 from hi2.vectors import Vectors, open_vectors
 
 _TEXTS_AT_A_TIME = 2048
@@ -161,7 +161,8 @@ def _read_texts(
         return None, None
     collector = None if reader is None else BagCollector()
     lines = Spool(np.uint8)
-    ends: list[int] = []
+    ends: list[U64] = []
+    n_bytes = 0
     payload_rows = None if payload is None else iter(payload)
     n_texts = 0
     with progress.phase("read texts", n_docs) as report:
@@ -172,17 +173,18 @@ def _read_texts(
             if collector is not None and reader is not None and isinstance(reader.spec, BM25):
                 collector.add(reader.spec.bags(reader.tokenizer, [text or "" for text in batch]))
             if keep:
-                for row, text in enumerate(batch, n_texts):
-                    line = _line(text if keep_text else None, payload_rows, row)
-                    lines.append(np.frombuffer(line, np.uint8))
-                    ends.append((ends[-1] if ends else 0) + len(line))
+                own = [_line(text if keep_text else None, payload_rows, row) for row, text in enumerate(batch, n_texts)]
+                column = Ragged.of(own)
+                ends.append(column.ends + np.uint64(n_bytes))
+                n_bytes += len(column.data)
+                lines.append(column.data)
             n_texts += len(batch)
             report(len(batch))
     _check_count("texts", n_texts, n_docs)
     if payload_rows is not None and next(payload_rows, None) is not None:
         raise InvalidParameter(f"The 'payload' parameter must have one entry a vector ({n_docs}). Got more instead.")
     bags = None if collector is None else collector.finish()
-    return bags, Ragged(np.array(ends, np.uint64), lines.finish()) if keep else None
+    return bags, Ragged(np.concatenate(ends), lines.finish()) if keep else None
 
 
 def _batches(texts: Iterable[str] | None, n_docs: int) -> Iterator[list[Any]]:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from hi2 import _native
 from hi2.codecs import Flat
-from hi2.selectors.terms import DEFAULT_QUERY_TERMS
+from hi2.errors import FormatError
+from hi2.searching import Effort, read_query, search
 from hi2.snapshot import Place
 from hi2.store import State
-from hi2.types import Id
-from hi2.vectors import open_vectors
-
-if TYPE_CHECKING:
-    from hi2.index import HybridIndex
+from hi2.types import Floats, Id
 
 
 @dataclass(frozen=True)
@@ -74,9 +71,9 @@ class Explanation:
             lines.append(f"{name} was found at rank {self.rank} of {self.n_scored} documents scored.")
         elif self.outcome == "outscored":
             lines.append(
-                f"{name} was scored but is not among the best {self.k}: rank {self.rank} of {self.n_scored}, "
-                f"score {self.score:.4f} where the last hit has {self.lowest_hit:.4f}. Ask for a larger k"
-                + (", a deeper refine, or use a finer codec." if self.refine_score is not None else ".")
+                f"{name} was scored but is not among the best {self.k}: rank {self.rank} of {self.n_scored}. "
+                f"The last hit has {self.lowest_hit:.4f}. Ask for a larger k"
+                + (" or a deeper refine." if self.refine_score is not None else ".")
             )
         else:
             lines.append(f"{name} was not scored: no list the query opened holds it.")
@@ -102,55 +99,40 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain(
-    index: HybridIndex,
-    state: State,
-    vector: Any,
-    text: str | None,
-    *,
-    id: Id,
-    k: int,
-    clusters: int | None,
-    terms: int | None,
-    per_doc: int | None,
-    refine: int | None,
-) -> Explanation:
-    """Return why ``id`` is or is not among the ``k`` best, by asking the lists and repeating the search."""
-    hits = index.search(vector, text, k=k, clusters=clusters, terms=terms, per_doc=per_doc, refine=refine)
+def explain(state: State, vector: Any, text: str | None, effort: Effort, *, id: Id) -> Explanation:
+    """Return why ``id`` is or is not among the best, by asking the lists and repeating the search."""
+    hits = search(state, vector, text, effort)
     place = state.snapshot.find([id])[0]
     if place is None:
-        return Explanation(id, "not in the index", k, hits.n_scored)
-    model = state.model
-    query = open_vectors(np.asarray(vector)[None, :], metric=model.metric).read(slice(0, 1))[0]
-    probes = clusters if clusters is not None else model.clusters.default_probes if model.clusters is not None else 0
-    cluster_matches = _clusters(state, place, query, probes)
-    term_matches, query_terms, unmatched = _terms(state, place, text, terms, per_doc)
-    admitted = any(match.opened for match in cluster_matches) or any(match.counts for match in term_matches)
+        return Explanation(id, "not in the index", effort.k, hits.n_scored)
+    query = read_query(vector, state.model)
+    clusters = _clusters(state, place, query, effort)
+    terms, query_terms, unmatched = _terms(state, place, text, effort)
+    admitted = any(match.opened for match in clusters) or any(match.counts for match in terms)
 
     ids = hits.ids.tolist()
     rank: int | None = ids.index(id) + 1 if id in ids else None
     if rank is None and admitted:
-        every = index.search(
-            vector, text, k=max(hits.n_scored, 1), clusters=clusters, terms=terms, per_doc=per_doc, refine=refine
-        )
-        rank = every.ids.tolist().index(id) + 1
-    scores = _scores(state, place, query)
+        every = search(state, vector, text, replace(effort, k=max(hits.n_scored, 1))).ids.tolist()
+        if id not in every:
+            raise FormatError(f"The index is damaged: {id!r} is filed but cannot be scored. Run verify().")
+        rank = every.index(id) + 1
     return Explanation(
         id=id,
         outcome="found" if id in ids else "outscored" if admitted else "no shared list",
-        k=k,
+        k=effort.k,
         n_scored=hits.n_scored,
         rank=rank,
         lowest_hit=float(hits.scores[-1]) if len(hits) else None,
-        clusters=cluster_matches,
-        terms=term_matches,
+        clusters=clusters,
+        terms=terms,
         query_terms=query_terms,
         unmatched_terms=unmatched,
-        **scores,
+        **_scores(state, place, query),
     )
 
 
-def _clusters(state: State, place: Place, query: Any, probes: int) -> tuple[ClusterMatch, ...]:
+def _clusters(state: State, place: Place, query: Floats, effort: Effort) -> tuple[ClusterMatch, ...]:
     model = state.model
     if model.clusters is None:
         return ()
@@ -160,38 +142,35 @@ def _clusters(state: State, place: Place, query: Any, probes: int) -> tuple[Clus
     places[order] = np.arange(1, len(order) + 1)
     keys, offsets = segment.native.clusters()
     own = int(keys[np.searchsorted(offsets, place.doc, side="right") - 1])
-    copies = [int(c) for c in range(model.n_clusters) if place.doc in segment.native.copy_list(c)[0]] if (
-        segment.meta.n_copy_lists
-    ) else []
+    copy_clusters, copy_docs, _ = segment.native.copy_postings()
+    copies = copy_clusters[copy_docs == place.doc].tolist()
     return tuple(
-        ClusterMatch(cluster, int(places[cluster]), bool(places[cluster] <= probes), copy)
+        ClusterMatch(cluster, int(places[cluster]), bool(places[cluster] <= effort.clusters), copy)
         for cluster, copy in [(own, False), *((c, True) for c in copies)]
     )
 
 
 def _terms(
-    state: State, place: Place, text: str | None, n_terms: int | None, per_doc: int | None
+    state: State, place: Place, text: str | None, effort: Effort
 ) -> tuple[tuple[TermMatch, ...], tuple[str, ...], tuple[str, ...]]:
     selector = state.model.terms
-    if selector is None or text is None:
+    if selector is None or text is None or effort.terms == 0:
         return (), (), ()
-    limit = DEFAULT_QUERY_TERMS if n_terms is None else n_terms
-    deepest = state.model.per_doc if per_doc is None else per_doc
-    _, opened = selector.query_terms([text], limit)
+    _, opened = selector.query_terms([text], effort.terms)
     matches, unmatched = [], []
     for term in opened.tolist():
         docs, ranks = state.snapshot.lives[place.segment].segment.native.term_list(term)
         at = np.flatnonzero(docs == place.doc)
         if len(at):
             rank = int(ranks[at[0]])
-            matches.append(TermMatch(selector.tokenizer.name(term), rank, rank < deepest))
+            matches.append(TermMatch(selector.tokenizer.name(term), rank, rank < effort.per_doc))
         elif all(not len(live.segment.native.term_list(term)[0]) for live in state.snapshot.lives):
             unmatched.append(selector.tokenizer.name(term))
     names = tuple(selector.tokenizer.name(term) for term in opened.tolist())
     return tuple(matches), names, tuple(unmatched)
 
 
-def _scores(state: State, place: Place, query: Any) -> dict[str, float | None]:
+def _scores(state: State, place: Place, query: Floats) -> dict[str, float | None]:
     model = state.model
     segment = state.snapshot.lives[place.segment].segment
     doc = np.array([place.doc], np.uint32)

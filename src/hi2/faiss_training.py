@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,10 +12,26 @@ import numpy as np
 from hi2.errors import MissingExtra
 from hi2.types import Floats
 
+_forked = False
+
+
+def _after_fork() -> None:
+    global _forked  # noqa: PLW0603 - a process is forked or it is not
+    _forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
 
 @contextmanager
 def pinned_faiss(threads: int) -> Iterator[Any]:
-    """Yield the faiss module with its thread count set, and set it back afterwards."""
+    """Yield the faiss module with its thread count set, and set it back afterwards.
+
+    A forked process uses one thread: OpenMP's others did not survive the fork, and waiting for them never ends.
+    """
+    if _forked:
+        threads = 1
     try:
         import faiss
     except ImportError as error:

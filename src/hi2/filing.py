@@ -20,24 +20,6 @@ _DOCS_AT_A_TIME = 8192
 
 
 @dataclass(frozen=True)
-class Draft:
-    """A segment to be: everything by arrival row.
-
-    ``labels`` is the cluster of every row. ``codes`` and ``refine_codes`` give the codes of some rows when asked.
-    ``terms`` and ``copies`` are postings (key, row, rank). ``stored`` gives the JSON lines of some rows.
-    """
-
-    ids: IdColumn
-    labels: U32
-    codes: Callable[[I64], Bytes]
-    refine_codes: Callable[[I64], Bytes] | None
-    terms: Postings | None = None
-    copies: Postings | None = None
-    stored: Callable[[I64], Ragged] | None = None
-    pruned: Pruned = field(default_factory=lambda: Pruned())
-
-
-@dataclass(frozen=True)
 class Postings:
     """Who is filed under what: parallel arrays."""
 
@@ -52,6 +34,24 @@ class Pruned:
 
     lists: int = 0
     postings: int = 0
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A segment to be: everything by arrival row.
+
+    ``labels`` is the cluster of every row. ``codes`` and ``refine_codes`` give the codes of some rows when asked.
+    ``terms`` and ``copies`` are postings (key, row, rank). ``stored`` gives the JSON lines of some rows.
+    """
+
+    ids: IdColumn
+    labels: U32
+    codes: Callable[[I64], Bytes]
+    refine_codes: Callable[[I64], Bytes] | None
+    terms: Postings | None = None
+    copies: Postings | None = None
+    stored: Callable[[I64], Ragged] | None = None
+    pruned: Pruned = field(default_factory=Pruned)
 
 
 def write_segment(sink: Sink, model: Model, draft: Draft, report: Phase = lambda steps: None) -> SegmentMeta:

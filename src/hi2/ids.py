@@ -50,7 +50,7 @@ class IdColumn:
         ragged = [column.values for column in columns if isinstance(column.values, Ragged)]
         if ragged:
             return cls(Ragged.concatenate(ragged))
-        return cls(np.concatenate([column.values for column in columns]))  # type: ignore[arg-type]
+        return cls(np.concatenate([column.values for column in columns]))
 
 
 def id_column(ids: Any, *, name: str = "ids") -> IdColumn:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hi2 import _native
-from hi2.arguments import integer, thread_count
+from hi2.arguments import thread_count
 from hi2.codecs import Codec, CodecSpec, Flat
 from hi2.documents import Documents, collect, draft_of
 from hi2.drift import Added
@@ -23,20 +22,18 @@ from hi2.ids import check_id
 from hi2.merging import merge_segments, plan_merge
 from hi2.model import Model
 from hi2.progress import Progress
+from hi2.searching import resolve_effort, search
 from hi2.segment import Segment
 from hi2.selectors.clusters import ClusterSelector, KMeans
-from hi2.selectors.terms import BM25, DEFAULT_QUERY_TERMS, TermSelector, TermWeights
-from hi2.snapshot import EMPTY, Place, Snapshot, row_ids
+from hi2.selectors.terms import BM25, TermSelector, TermWeights
+from hi2.snapshot import EMPTY, Place, Snapshot
 from hi2.storage.arrays import MemorySink
-from hi2.store import State, Stored, Writer, read_index, write_new_index
-from hi2.types import Array, Floats, Hits, Id
-from hi2.vectors import METRICS, open_vectors
+from hi2.store import State, Stored, Writer, new_folder, read_index, write_copy
+from hi2.types import Hits, Id
+from hi2.vectors import METRICS
 
 if TYPE_CHECKING:
     from hi2.explanation import Explanation
-
-#: The refine store rescores this many times k hits unless the search says otherwise.
-DEFAULT_REFINE = 4
 
 
 class HybridIndex:
@@ -157,10 +154,7 @@ class HybridIndex:
 
     def save(self, path: str | Path, *, progress: bool | None = None) -> None:
         """Write a copy of the index to a new folder; a crash leaves the whole copy or nothing."""
-        folder = Path(path)
-        if folder.exists():
-            raise invalid("path", "a folder that does not exist yet", f"'{folder}'; remove it or choose another")
-        write_new_index(folder, self._state, Progress(progress))
+        write_copy(Path(path), self._state, Progress(progress))
 
     def close(self) -> None:
         """Give the writer's lock back. Changes since the last commit are dropped."""
@@ -250,30 +244,8 @@ class HybridIndex:
         hits are rescored by the refine store, if there is one; 0 skips it. ``threads`` share a batch.
         """
         state = self._state
-        model = state.model
-        queries, query_texts, single = _queries(vectors, texts, model)
-        k = integer("k", k, low=1)
-        probes = _count("clusters", clusters, model.clusters.default_probes if model.clusters is not None else 0)
-        n_terms = _count("terms", terms, DEFAULT_QUERY_TERMS)
-        per_doc = model.per_doc if per_doc is None else integer("per_doc", per_doc, low=0)
-        depth = _count("refine", refine, DEFAULT_REFINE) * k
-        n_threads = 1 if single else thread_count(threads)
-        offsets, numbers = np.zeros(len(queries) + 1, np.uint64), np.zeros(0, np.uint32)
-        if model.terms is not None and query_texts is not None and n_terms and per_doc:
-            offsets, numbers = model.terms.query_terms(query_texts, n_terms)
-        found = _native.search(
-            model.native,
-            state.snapshot.native,
-            queries,
-            offsets,
-            numbers,
-            k,
-            probes,
-            min(per_doc, 2**32 - 1),
-            depth,
-            n_threads,
-        )
-        return _hits(state.snapshot, *found, k=k, single=single)
+        effort = resolve_effort(state.model, k=k, clusters=clusters, terms=terms, per_doc=per_doc, refine=refine)
+        return search(state, vectors, texts, effort, threads=threads)
 
     def explain(
         self,
@@ -290,10 +262,9 @@ class HybridIndex:
         """Return why a document is, or is not, among the ``k`` best of a query: as data, and in words by ``str``."""
         from hi2.explanation import explain
 
-        search = {"clusters": clusters, "terms": terms, "per_doc": per_doc, "refine": refine}
-        with self._change:
-            frozen = HybridIndex(self._state)
-        return explain(frozen, frozen._state, vector, text, id=check_id(id), k=integer("k", k, low=1), **search)
+        state = self._state
+        effort = resolve_effort(state.model, k=k, clusters=clusters, terms=terms, per_doc=per_doc, refine=refine)
+        return explain(state, vector, text, effort, id=check_id(id))
 
     # -- changing it --------------------------------------------------------------------------------------------------
 
@@ -434,29 +405,13 @@ def _file(model: Model, documents: Documents, threads: int, bars: Progress) -> S
 
 
 def _build_on_disk(folder: Path, state: State, documents: Documents, threads: int, bars: Progress) -> HybridIndex:
-    aside = folder.with_name(f".{folder.name}.build")
-    import shutil
-
-    if aside.exists():
-        shutil.rmtree(aside)
-    try:
-        aside.mkdir(parents=True)
-        writer = Writer(aside)
-        try:
-            sink = writer.new_segment_sink()
-            with bars.phase("file documents", documents.vectors.n) as report:
-                draft = draft_of(state.model, documents, threads=threads, progress=bars)
-                meta = write_segment(sink, state.model, draft, report)
-            segment = writer.open_segment(state.model, meta, sink)
-            writer.commit(replace(state, snapshot=EMPTY.plus(segment)), bars)
-        finally:
-            writer.close()
-        aside.rename(folder)
-    except BaseException as error:
-        shutil.rmtree(aside, ignore_errors=True)
-        if isinstance(error, OSError):
-            raise Error(f"{folder} could not be written: {error}. Nothing was left behind.") from error
-        raise
+    with new_folder(folder) as writer:
+        sink = writer.new_segment_sink()
+        with bars.phase("file documents", documents.vectors.n) as report:
+            draft = draft_of(state.model, documents, threads=threads, progress=bars)
+            meta = write_segment(sink, state.model, draft, report)
+        segment = writer.open_segment(state.model, meta, sink)
+        writer.commit(replace(state, snapshot=EMPTY.plus(segment)), bars)
     return HybridIndex.open(folder, "w")
 
 
@@ -469,51 +424,3 @@ def _merge_in_memory(state: State, begin: int, end: int) -> State:
 
 def _keeps_text(snapshot: Snapshot) -> bool:
     return any(live.segment.keeps_documents and "text" in live.segment.stored(0) for live in snapshot.lives)
-
-
-def _count(name: str, value: int | None, default: int) -> int:
-    return default if value is None else integer(name, value, low=0)
-
-
-def _queries(
-    vectors: Any, texts: str | Sequence[str | None] | None, model: Model
-) -> tuple[Floats, Sequence[str | None] | None, bool]:
-    """Return queries as (n, dim), their texts, and whether it was one query."""
-    array = vectors if isinstance(vectors, np.ndarray) else np.asarray(vectors)
-    single = array.ndim == 1
-    if single and isinstance(texts, (list, tuple)):
-        raise invalid("texts", "one string for one vector", f"a sequence of {len(texts)}")
-    if not single and isinstance(texts, str):
-        raise invalid("texts", "one string a query", "a single string for a batch of vectors")
-    source = open_vectors(array[None, :] if single else array, metric=model.metric, dim=model.dim)
-    queries = source.read(slice(0, source.n))
-    if texts is None:
-        return queries, None, single
-    rows: Sequence[str | None] = [texts] if isinstance(texts, str) else list(texts)
-    if len(rows) != len(queries):
-        raise invalid("texts", f"one string a query ({len(queries)})", len(rows))
-    for row, text in enumerate(rows):
-        if text is not None and not isinstance(text, str):
-            raise invalid("texts", "strings or None", f"a {type(text).__name__} in row {row}")
-    return queries, rows, single
-
-
-def _hits(
-    snapshot: Snapshot, numbers: Array, rows: Array, scores: Floats, counts: Array, n_scored: Array, *, k: int, single: bool
-) -> Hits:
-    """Turn (segment, row) pairs into the users' ids."""
-    n, width = rows.shape
-    filled = np.arange(width) < counts[:, None]
-    ids: Array
-    if snapshot.id_kind == "str":
-        ids = np.full((n, k), None, object)
-    else:
-        ids = np.full((n, k), -1, np.int64)
-    padded = np.full((n, k), -np.inf, np.float32)
-    padded[:, :width] = scores
-    found = row_ids(snapshot, numbers[filled], rows[filled])
-    ids[:, :width][filled] = found
-    if single:
-        count = int(counts[0])
-        return Hits(ids[0, :count], padded[0, :count], int(n_scored[0]), count)
-    return Hits(ids, padded, n_scored, counts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,9 @@ def _bytes_by_part(snapshot: Snapshot) -> dict[str, int]:
     parts: dict[str, int] = {}
     for live in snapshot.lives:
         for name, n in live.segment.n_bytes.items():
-            part = "id_characters" if name == "ids.npy" else next(p for key, p in _PARTS.items() if name.startswith(key))
+            part = (
+                "id_characters" if name == "ids.npy" else next(p for key, p in _PARTS.items() if name.startswith(key))
+            )
             parts[part] = parts.get(part, 0) + n
         if live.alive is not None:
             parts["alive"] = parts.get("alive", 0) + live.alive.nbytes
@@ -74,7 +77,7 @@ def _bytes_by_part(snapshot: Snapshot) -> dict[str, int]:
 
 
 def _skew(lengths: Array, n_lists: int) -> dict[str, Any]:
-    """How uneven lists are: ``imbalance`` is the expected length of a random document's list over the mean, at least 1."""
+    """How uneven lists are: ``imbalance`` is the length a random posting meets over the mean length, 1 if even."""
     total = int(lengths.sum())
     return {
         "n_lists": n_lists,
@@ -156,7 +159,9 @@ def _verify_segment(model: Model, live: Live, number: int) -> None:
         if codec is not None and isinstance(codec.spec, Flat):
             vectors = segment.arrays[name].view(np.float32)
             for begin in range(0, n, 8192):
-                _require(np.isfinite(vectors[begin : begin + 8192]).all(), number, f"{name} has a value that is not finite")
+                _require(
+                    np.isfinite(vectors[begin : begin + 8192]).all(), number, f"{name} has a value that is not finite"
+                )
     if segment.keeps_documents:
         segment.stored_column()
         for row in range(n):
@@ -174,7 +179,7 @@ def _verify_id_order(segment: Segment, order: Array, number: int) -> None:
         except UnicodeDecodeError as error:
             raise FormatError(f"Segment {number} is damaged: an id is not valid UTF-8.") from error
         texts = [ids[row].encode() for row in segment.rows[order.astype(np.int64)]]
-        _require(all(a < b for a, b in zip(texts, texts[1:], strict=False)), number, "its ids are not in order")
+        _require(all(a < b for a, b in pairwise(texts)), number, "its ids are not in order")
     else:
         values = column.values[segment.rows[order.astype(np.int64)]]
         _require(np.all(values[1:] > values[:-1]), number, "its ids are not in order")

@@ -106,9 +106,7 @@ def _gather(sources: list[_Source], bases: Array, name: str) -> Callable[[I64], 
     return read
 
 
-def _postings(
-    sources: list[_Source], bases: Array, decode: Callable[[Segment], tuple[U32, U32, U32]]
-) -> Postings:
+def _postings(sources: list[_Source], bases: Array, decode: Callable[[Segment], tuple[U32, U32, U32]]) -> Postings:
     keys, rows, ranks = [], [], []
     for source, base in zip(sources, bases, strict=False):
         own_keys, docs, own_ranks = decode(source.live.segment)

@@ -118,7 +118,9 @@ class Model:
             codec, refine = (_read_codec(name, dim, meta, arrays) for name in _STORES)
             if codec is None:
                 raise FormatError("The index has no codec.")
-            return cls(dim, str(meta["metric"]), clusters, terms, codec, refine)
+            model = cls(dim, str(meta["metric"]), clusters, terms, codec, refine)
+            _ = model.native  # made here, where a part that does not fit is a FormatError
+            return model
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FormatError(f"The index's model cannot be read: {error}.") from error
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hi2.types import U64, Bytes, I64
+from hi2.types import I64, U64, Bytes
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from hi2 import _native
 from hi2.segment import Segment, alive_bits, alive_flags
 from hi2.storage.arrays import FileEntry
 from hi2.types import Array, Bytes, Id
@@ -61,7 +62,7 @@ class Snapshot:
         return sum(live.n_alive for live in self.lives)
 
     @cached_property
-    def native(self) -> list[tuple[object, Bytes | None]]:
+    def native(self) -> list[tuple[_native.Segment, Bytes | None]]:
         """The segments as the search takes them."""
         return [(live.segment.native, live.alive) for live in self.lives]
 

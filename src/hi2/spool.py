@@ -1,4 +1,4 @@
-"""Where does a stream of arrays wait until its end is known? In an unnamed temporary file, read back as a map."""
+"""Where does a stream of arrays wait until its end is known? In memory while it is small, then in a temporary file."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ import numpy.typing as npt
 
 from hi2.types import Array
 
+#: A stream that outgrows this many bytes goes to a file.
+SPILL_BYTES = 64 << 20
+
 
 class Spool:
-    """Appends arrays to a temporary file and gives them back as one memory-mapped array.
+    """Appends arrays and gives them back as one, memory-mapped from an unnamed file where there was much.
 
     >>> spool = Spool(np.float32, width=2)
     >>> spool.append(np.ones((3, 2), np.float32))
@@ -23,18 +26,37 @@ class Spool:
     def __init__(self, dtype: npt.DTypeLike, *, width: int | None = None) -> None:
         self._dtype = np.dtype(dtype)
         self._width = width
-        self._file: Any = tempfile.TemporaryFile()  # noqa: SIM115 - the map outlives this object
+        self._parts: list[Array] = []
+        self._bytes = 0
+        self._file: Any = None
 
     def append(self, values: Array) -> None:
         """Append ``values``, converted to the spool's type."""
-        self._file.write(memoryview(np.ascontiguousarray(values, self._dtype)).cast("B"))
+        part = np.ascontiguousarray(values, self._dtype).reshape(-1)
+        self._parts.append(part)
+        self._bytes += part.nbytes
+        if self._bytes > SPILL_BYTES:
+            self._spill()
+
+    def _spill(self) -> None:
+        if self._file is None:
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by finish or with the object
+        for part in self._parts:
+            self._file.write(part.view(np.uint8).data)
+        self._parts.clear()
+        self._bytes = 0
 
     def finish(self) -> Array:
-        """Return everything appended; the file goes away with the array."""
-        self._file.flush()
-        n = self._file.tell() // self._dtype.itemsize
-        if n == 0:
-            array: Array = np.zeros(0, self._dtype)
+        """Return everything appended; a file goes away with the array."""
+        if self._file is None:
+            array = np.concatenate(self._parts) if self._parts else np.zeros(0, self._dtype)
         else:
-            array = np.memmap(self._file, self._dtype, "r", shape=(n,)).view(np.ndarray)
+            self._spill()
+            self._file.flush()
+            array = np.memmap(self._file, self._dtype, "r").view(np.ndarray)
+            self._file.close()
         return array if self._width is None else array.reshape(-1, self._width)
+
+    def __del__(self) -> None:
+        if self._file is not None:
+            self._file.close()

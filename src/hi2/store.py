@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hi2.drift import Added
-from hi2.errors import Error, FormatError
+from hi2.errors import Error, FormatError, invalid
 from hi2.merging import merge_segments, plan_merge
 from hi2.model import Model, fingerprint
 from hi2.progress import Phase, Progress
@@ -285,16 +285,18 @@ class Writer:
                             file.unlink()
 
 
-def write_new_index(folder: Path, state: State, progress: Progress) -> None:
-    """Write a state as a new folder: aside first, then under its name at once."""
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Writer]:
+    """Yield a writer to a folder aside, which takes its name at once when the block ends and goes away if it fails."""
+    if folder.exists():
+        raise invalid("path", "a folder that does not exist yet", f"'{folder}'; remove it or choose another")
     aside = folder.with_name(f".{folder.name}.new")
-    if aside.exists():
-        shutil.rmtree(aside)
     try:
+        shutil.rmtree(aside, ignore_errors=True)
         aside.mkdir(parents=True)
         writer = Writer(aside)
         try:
-            _copy_segments(writer, state, progress)
+            yield writer
         finally:
             writer.close()
         aside.rename(folder)
@@ -306,15 +308,17 @@ def write_new_index(folder: Path, state: State, progress: Progress) -> None:
         raise
 
 
-def _copy_segments(writer: Writer, state: State, progress: Progress) -> None:
-    lives = []
-    for live in state.snapshot.lives:
-        sink = writer.new_segment_sink()
-        for name, array in live.segment.arrays.items():
-            put_array(sink, name, array)
-        segment = writer.open_segment(state.model, live.segment.meta, sink)
-        lives.append(Live(segment, live.alive))
-    writer.commit(replace(state, snapshot=Snapshot(tuple(lives))), progress)
+def write_copy(folder: Path, state: State, progress: Progress) -> None:
+    """Write a state as a new folder."""
+    with new_folder(folder) as writer:
+        lives = []
+        for live in state.snapshot.lives:
+            sink = writer.new_segment_sink()
+            for name, array in live.segment.arrays.items():
+                put_array(sink, name, array)
+            segment = writer.open_segment(state.model, live.segment.meta, sink)
+            lives.append(Live(segment, live.alive))
+        writer.commit(replace(state, snapshot=Snapshot(tuple(lives))), progress)
 
 
 def _live_json(live: Live) -> dict[str, Any]:
@@ -329,5 +333,3 @@ def _live_json(live: Live) -> dict[str, Any]:
         "alive": alive,
         "n_alive": live.n_alive,
     }
-
-

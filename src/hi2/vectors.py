@@ -27,14 +27,14 @@ class Vectors:
     def read(self, rows: slice | Array) -> Floats:
         """Return some rows as a C-contiguous (n, dim) float32 array."""
         with np.errstate(over="ignore"):
-            block = np.ascontiguousarray(self._rows[rows], np.float32)
+            block: Floats = np.array(self._rows[rows], np.float32, order="C", copy=self._normalise or None)
         if not np.isfinite(block).all():
             row = int(np.flatnonzero(~np.isfinite(block).all(axis=1))[0])
             row = row + (rows.start or 0) if isinstance(rows, slice) else int(rows[row])
             raise invalid(self._name, "finite float32 numbers", f"NaN or infinity in row {row}")
         if self._normalise:
             norms = np.linalg.norm(block, axis=1, keepdims=True)
-            block = block / np.where(norms > 0, norms, 1).astype(np.float32)
+            block /= np.where(norms > 0, norms, 1).astype(np.float32)
         return block
 
 

@@ -18,9 +18,9 @@ inline constexpr std::size_t kIdBlock = 64;
 
 struct IdTable {
     std::size_t n = 0;
-    const std::int64_t* integers = nullptr;  // (n,), or null for strings
-    const std::uint8_t* lengths = nullptr;   // (n,) of length_bytes each
-    unsigned length_bytes = 1;               // 1, 2 or 4
+    const std::int64_t* integers = nullptr;    // (n,), or null for strings
+    const std::uint8_t* lengths = nullptr;     // (n,) of length_bytes each
+    unsigned length_bytes = 1;                 // 1, 2 or 4
     const std::uint64_t* positions = nullptr;  // (⌈n / kIdBlock⌉,)
     const char* characters = nullptr;
     std::size_t n_characters = 0;

@@ -12,7 +12,8 @@
 
 namespace hi2 {
 
-static_assert(std::endian::native == std::endian::little, "the format is little-endian and so is every supported machine");
+static_assert(std::endian::native == std::endian::little,
+              "the format is little-endian and so is every supported machine");
 
 inline constexpr std::size_t kPadding = 8;
 inline constexpr unsigned kMaxPackedBits = 57;
@@ -23,7 +24,9 @@ inline std::uint64_t load64(const std::uint8_t* bytes) {
     return word;
 }
 
-inline std::uint64_t low_mask(unsigned bits) { return (std::uint64_t{1} << bits) - 1; }
+inline std::uint64_t low_mask(unsigned bits) {
+    return (std::uint64_t{1} << bits) - 1;
+}
 
 inline std::uint64_t read_field(const std::uint8_t* data, unsigned bits, std::uint64_t i) {
     const std::uint64_t at = i * bits;
@@ -37,7 +40,9 @@ inline void write_field(std::uint8_t* data, unsigned bits, std::uint64_t i, std:
     for (std::uint8_t* byte = data + (at >> 3); rest != 0; ++byte, rest >>= 8) *byte |= static_cast<std::uint8_t>(rest);
 }
 
-inline std::size_t packed_bytes(std::size_t n, unsigned bits) { return (n * bits + 7) / 8 + kPadding; }
+inline std::size_t packed_bytes(std::size_t n, unsigned bits) {
+    return (n * bits + 7) / 8 + kPadding;
+}
 
 struct PackedView {
     const std::uint8_t* data = nullptr;

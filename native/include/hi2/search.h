@@ -29,10 +29,10 @@ struct Segment {
     std::size_t n_docs = 0;
     const std::uint8_t* codes = nullptr;
     const std::uint8_t* refine_codes = nullptr;
-    Directory clusters;                   // ranges of documents
-    Lists copies;                         // further clusters of boundary documents
+    Directory clusters;  // ranges of documents
+    Lists copies;        // further clusters of boundary documents
     Lists terms;
-    PackedView rows;                      // doc → arrival row
+    PackedView rows;  // doc → arrival row
 };
 
 // A segment and which of its documents are alive at one moment: bit doc of alive, or null for all.

@@ -10,9 +10,9 @@ namespace hi2 {
 // Rows of (term, value) pairs, row i in [offsets[i], offsets[i+1]).
 struct TermCounts {
     std::vector<std::uint64_t> offsets;
-    std::vector<std::uint32_t> terms;   // rising inside a row
+    std::vector<std::uint32_t> terms;  // rising inside a row
     std::vector<std::uint32_t> counts;
-    std::vector<std::uint32_t> lengths; // tokens kept, with repeats
+    std::vector<std::uint32_t> lengths;  // tokens kept, with repeats
 };
 
 // Tokens of document i are tokens[offsets[i] .. offsets[i+1]); those with dropped[token] != 0 are left out.

@@ -16,7 +16,9 @@ class Visited {
     }
 
     // Marks [begin, end); the caller clears it with clear_range.
-    void fill(Doc begin, Doc end) { each_word(begin, end, [](std::uint64_t& word, std::uint64_t m) { word |= m; }); }
+    void fill(Doc begin, Doc end) {
+        each_word(begin, end, [](std::uint64_t& word, std::uint64_t m) { word |= m; });
+    }
     void clear_range(Doc begin, Doc end) {
         each_word(begin, end, [](std::uint64_t& word, std::uint64_t m) { word &= ~m; });
     }

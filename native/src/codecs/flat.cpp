@@ -35,6 +35,8 @@ class Flat final : public Codec {
 
 }  // namespace
 
-std::unique_ptr<Codec> make_flat(std::size_t dim) { return std::make_unique<Flat>(dim); }
+std::unique_ptr<Codec> make_flat(std::size_t dim) {
+    return std::make_unique<Flat>(dim);
+}
 
 }  // namespace hi2

@@ -119,6 +119,8 @@ class Pq final : public Codec {
 
 }  // namespace
 
-std::unique_ptr<Codec> make_pq(const PqParts& parts) { return std::make_unique<Pq>(parts); }
+std::unique_ptr<Codec> make_pq(const PqParts& parts) {
+    return std::make_unique<Pq>(parts);
+}
 
 }  // namespace hi2

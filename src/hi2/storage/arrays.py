@@ -109,7 +109,7 @@ def write_file(path: Path, dtype: npt.DTypeLike, shape: tuple[int, ...], blocks:
             digest.update(header)
             size += file.write(header)
         for block in blocks:
-            data = memoryview(np.ascontiguousarray(block, dtype)).cast("B") if block.size else b""
+            data = np.ascontiguousarray(block, dtype).reshape(-1).view(np.uint8).data
             digest.update(data)
             size += file.write(data)
         file.flush()

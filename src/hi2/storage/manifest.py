@@ -48,7 +48,7 @@ def read_manifest(folder: Path, name: str = MANIFEST) -> dict[str, Any]:
     if isinstance(version, int) and not OLDEST_READABLE_VERSION <= version <= FORMAT_VERSION:
         raise UnsupportedVersion(
             f"{path} has format version {version}; this release reads {OLDEST_READABLE_VERSION} to {FORMAT_VERSION}. "
-            + ("Install a newer hi2." if version > FORMAT_VERSION else "Rebuild the index, or open it with an older hi2.")
+            + ("Install a newer hi2." if version > FORMAT_VERSION else "Rebuild it, or open it with an older hi2.")
         )
     try:
         intact = serialise(content) == data

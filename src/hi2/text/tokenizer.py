@@ -74,9 +74,8 @@ class Tokenizer:
         try:
             return cls(tokenizers.Tokenizer.from_pretrained(str(source)).to_str())
         except Exception as error:
-            raise invalid(
-                "tokenizer", "a tokenizer.json, a folder that holds one, or a name the hub knows", f"'{source}' ({error})"
-            ) from error
+            must = "a tokenizer.json, a folder that holds one, or a name the hub knows"
+            raise invalid("tokenizer", must, f"'{source}' ({error})") from error
 
     def encode(self, texts: Sequence[str], *, max_tokens: int | None = None) -> tuple[U32, U64]:
         """Return all token numbers of ``texts`` and the offsets of each text's own."""

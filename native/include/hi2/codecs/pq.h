@@ -6,12 +6,12 @@
 namespace hi2 {
 
 struct PqParts {
-    std::size_t dim;          // of the vectors given
-    std::size_t subspaces;    // m
-    std::size_t sub_dim;      // floats in a subspace; subspaces · sub_dim ≥ dim, the rest is zero
-    unsigned bits;            // 4 or 8
-    const float* codebooks;   // (subspaces, 2^bits, sub_dim); copied
-    const float* rotation;    // (subspaces · sub_dim, dim), or null for plain PQ; copied
+    std::size_t dim;         // of the vectors given
+    std::size_t subspaces;   // m
+    std::size_t sub_dim;     // floats in a subspace; subspaces · sub_dim ≥ dim, the rest is zero
+    unsigned bits;           // 4 or 8
+    const float* codebooks;  // (subspaces, 2^bits, sub_dim); copied
+    const float* rotation;   // (subspaces · sub_dim, dim), or null for plain PQ; copied
 };
 
 // Codes take subspaces bytes at 8 bits, ⌈subspaces / 2⌉ at 4 bits (even subspaces in the low half).

@@ -1,0 +1,82 @@
+#include "hi2/postings.h"
+
+#include <random>
+#include <set>
+
+#include "check.h"
+
+namespace {
+
+using hi2::Doc;
+
+// The lists of an encoding, with the memory they read.
+struct Built {
+    std::vector<std::uint8_t> keys, offsets, blob;
+    hi2::Lists lists;
+};
+
+Built build(const hi2::EncodedLists& encoded, std::vector<std::uint8_t> blob, std::uint64_t universe, unsigned bits) {
+    Built built{hi2::pack(encoded.keys, 20), hi2::pack(encoded.offsets, 40), std::move(blob), {}};
+    hi2::Directory directory({built.keys.data(), 20, encoded.keys.size()},
+                             {built.offsets.data(), 40, encoded.offsets.size()}, 1 << 20,
+                             built.blob.size() - hi2::kPadding);
+    built.lists = hi2::Lists(std::move(directory), built.blob.data(), universe, bits);
+    return built;
+}
+
+void round_trip_and_damage(std::mt19937& random, std::uint64_t universe, unsigned rank_bits) {
+    std::vector<std::uint32_t> keys, ranks;
+    std::vector<Doc> docs;
+    for (std::uint32_t key = 0; key < 30; key += 1 + random() % 3) {
+        std::set<Doc> own;
+        const std::size_t n = 1 + random() % (key % 2 ? universe : std::min<std::uint64_t>(universe, 9));
+        while (own.size() < n) own.insert(static_cast<Doc>(random() % universe));
+        for (const Doc doc : own) {
+            keys.push_back(key);
+            docs.push_back(doc);
+            ranks.push_back(random() & static_cast<std::uint32_t>(hi2::low_mask(rank_bits)));
+        }
+    }
+    const auto encoded = hi2::encode_lists(keys, docs, ranks, universe, rank_bits);
+    const Built whole = build(encoded, encoded.blob, universe, rank_bits);
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < whole.lists.directory().size(); ++i) {
+        const std::size_t before = at;
+        whole.lists.decode(i, [&](Doc doc, std::uint32_t rank) {
+            CHECK(keys[at] == whole.lists.directory().key(i));
+            CHECK(docs[at] == doc && ranks[at] == rank);
+            ++at;
+        });
+        CHECK(whole.lists.length(i) == at - before);
+    }
+    CHECK(at == docs.size());
+
+    // Whatever the bytes are, a decoder throws Damaged or yields documents of the universe. ASan watches the bounds.
+    for (int attempt = 0; attempt < 200; ++attempt) {
+        std::vector<std::uint8_t> blob(encoded.blob);
+        for (int change = 0; change < 3; ++change)
+            blob[random() % (blob.size() - hi2::kPadding)] = static_cast<std::uint8_t>(random());
+        const Built damaged = build(encoded, blob, universe, rank_bits);
+        for (std::size_t i = 0; i < damaged.lists.directory().size(); ++i) try {
+                damaged.lists.decode(i, [&](Doc doc, std::uint32_t) { CHECK(doc < universe); });
+            } catch (const hi2::Damaged&) {}
+    }
+}
+
+}  // namespace
+
+int main() {
+    std::mt19937 random(2);
+    for (const std::uint64_t universe : {1u, 2u, 63u, 64u, 65u, 1000u, 5000u})
+        for (const unsigned bits : {0u, 1u, 4u, 8u}) round_trip_and_damage(random, universe, bits);
+
+    const auto keys = hi2::pack(std::vector<std::uint64_t>{3, 2}, 8);
+    const auto offsets = hi2::pack(std::vector<std::uint64_t>{0, 4, 9}, 8);
+    CHECK_THROWS(hi2::Directory({keys.data(), 8, 2}, {offsets.data(), 8, 3}, 10, 9), hi2::Damaged);
+    const auto rising = hi2::pack(std::vector<std::uint64_t>{2, 7}, 8);
+    CHECK_THROWS(hi2::Directory({rising.data(), 8, 2}, {offsets.data(), 8, 3}, 7, 9), hi2::Damaged);
+    CHECK_THROWS(hi2::Directory({rising.data(), 8, 2}, {offsets.data(), 8, 3}, 10, 8), hi2::Damaged);
+    const hi2::Directory directory({rising.data(), 8, 2}, {offsets.data(), 8, 3}, 10, 9);
+    CHECK(directory.find(7) == 1 && directory.find(3) == 2);
+    CHECK(directory.owner(3) == 0 && directory.owner(4) == 1 && directory.owner(8) == 1);
+}

@@ -1,0 +1,131 @@
+"""How is a query answered? Arguments are checked, terms chosen, the native search runs, rows become ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hi2 import _native
+from hi2.arguments import integer, thread_count
+from hi2.errors import invalid
+from hi2.model import Model
+from hi2.selectors.terms import DEFAULT_QUERY_TERMS
+from hi2.snapshot import Snapshot, row_ids
+from hi2.store import State
+from hi2.types import Array, Floats, Hits
+from hi2.vectors import open_vectors
+
+#: The refine store rescores this many times k hits unless the search says otherwise.
+DEFAULT_REFINE = 4
+#: A batch's hits are (n, k) arrays however few documents there are, so k has an end.
+MAX_K = 1 << 24
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much of the index a query looks at: every number resolved."""
+
+    k: int
+    clusters: int
+    terms: int
+    per_doc: int
+    refine: int
+
+
+def resolve_effort(
+    model: Model,
+    *,
+    k: int,
+    clusters: int | None = None,
+    terms: int | None = None,
+    per_doc: int | None = None,
+    refine: int | None = None,
+) -> Effort:
+    """Return the numbers a search uses; None takes the default."""
+
+    def count(name: str, value: int | None, default: int) -> int:
+        return default if value is None else min(integer(name, value, low=0), 2**31 - 1)
+
+    return Effort(
+        k=integer("k", k, low=1, high=MAX_K),
+        clusters=count("clusters", clusters, 0 if model.clusters is None else model.clusters.default_probes),
+        terms=count("terms", terms, DEFAULT_QUERY_TERMS),
+        per_doc=count("per_doc", per_doc, model.per_doc),
+        refine=count("refine", refine, DEFAULT_REFINE),
+    )
+
+
+def search(
+    state: State, vectors: Any, texts: str | Sequence[str | None] | None, effort: Effort, *, threads: int | None = None
+) -> Hits:
+    """Return the hits of one query or of a batch."""
+    model = state.model
+    queries, query_texts, single = _queries(vectors, texts, model)
+    offsets, numbers = np.zeros(len(queries) + 1, np.uint64), np.zeros(0, np.uint32)
+    if model.terms is not None and query_texts is not None and effort.terms and effort.per_doc:
+        offsets, numbers = model.terms.query_terms(query_texts, effort.terms)
+    found = _native.search(
+        model.native,
+        state.snapshot.native,
+        queries,
+        offsets,
+        numbers,
+        effort.k,
+        effort.clusters,
+        effort.per_doc,
+        effort.refine * effort.k,
+        1 if single else thread_count(threads),
+    )
+    return _hits(state.snapshot, found, k=effort.k, single=single)
+
+
+def read_query(vector: Any, model: Model) -> Floats:
+    """Return one query vector as the search sees it."""
+    query: Floats = open_vectors(np.asarray(vector)[None, :], metric=model.metric, dim=model.dim).read(slice(0, 1))[0]
+    return query
+
+
+def _queries(
+    vectors: Any, texts: str | Sequence[str | None] | None, model: Model
+) -> tuple[Floats, Sequence[str | None] | None, bool]:
+    """Return queries as (n, dim), their texts, and whether it was one query."""
+    array = vectors if isinstance(vectors, np.ndarray) else np.asarray(vectors)
+    single = array.ndim == 1
+    if single and texts is not None and not isinstance(texts, str):
+        raise invalid("texts", "one string for one vector", f"a {type(texts).__name__}")
+    if not single and isinstance(texts, str):
+        raise invalid("texts", "one string a query", "a single string for a batch of vectors")
+    source = open_vectors(array[None, :] if single else array, metric=model.metric, dim=model.dim)
+    queries = source.read(slice(0, source.n))
+    if texts is None:
+        return queries, None, single
+    rows: Sequence[str | None] = [texts] if isinstance(texts, str) else list(texts)
+    if len(rows) != len(queries):
+        raise invalid("texts", f"one string a query ({len(queries)})", len(rows))
+    for row, text in enumerate(rows):
+        if text is not None and not isinstance(text, str):
+            raise invalid("texts", "strings or None", f"a {type(text).__name__} in row {row}")
+    return queries, rows, single
+
+
+def _hits(snapshot: Snapshot, found: tuple[Array, Array, Floats, Array, Array], *, k: int, single: bool) -> Hits:
+    """Turn (segment, row) pairs into the users' ids; unfilled places hold -1 or None and -inf."""
+    numbers, rows, scores, counts, n_scored = found
+    if single:
+        count = int(counts[0])
+        ids = _id_array(snapshot, row_ids(snapshot, numbers[0, :count], rows[0, :count]))
+        return Hits(ids, scores[0, :count], int(n_scored[0]), count)
+    n, width = rows.shape
+    filled = np.arange(width) < counts[:, None]
+    ids = np.full((n, k), *((None, object) if snapshot.id_kind == "str" else (-1, np.int64)))
+    ids[:, :width][filled] = _id_array(snapshot, row_ids(snapshot, numbers[filled], rows[filled]))
+    padded = np.full((n, k), -np.inf, np.float32)
+    padded[:, :width] = scores
+    return Hits(ids, padded, n_scored, counts)
+
+
+def _id_array(snapshot: Snapshot, ids: list[Any]) -> Array:
+    return np.array(ids, object if snapshot.id_kind == "str" else np.int64)

@@ -1,0 +1,92 @@
+"""Makes the small index of this format version that is kept beside this file.
+
+    python tests/compat/make_index.py tests/compat/data/v1
+
+Run it once for a new format version, commit the folder, never run it again for an old one. ``expected.json`` beside
+the index holds what a search must find in it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+import hi2
+
+WORDS = [
+    "red",
+    "green",
+    "blue",
+    "fast",
+    "slow",
+    "river",
+    "stone",
+    "cloud",
+    "tree",
+    "bird",
+    "apple",
+    "pear",
+    "ship",
+    "train",
+    "road",
+]
+
+
+def small_index(path: Path) -> hi2.HybridIndex:
+    """An index with every kind of file: both selectors, copies, residual codes, refine, strings, text, deletions."""
+    rng = np.random.default_rng(7)
+    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate([*WORDS, "[UNK]"])}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    vectors = rng.standard_normal((80, 8)).astype(np.float32)
+    texts = [" ".join(rng.choice(WORDS, rng.integers(1, 9))) for _ in range(80)]
+    index = hi2.HybridIndex.build(
+        vectors[:60],
+        texts[:60],
+        ids=[f"doc-{i}" for i in range(60)],
+        clusters=hi2.KMeans(6, copies=1, copy_margin=0.5),
+        terms=hi2.BM25(per_doc=5, tokenizer=tokenizer, gamma=0.9),
+        codec=hi2.OPQ(subspaces=4, bits=4, residual=True),
+        refine=hi2.Flat(),
+        payload=[{"n": i} for i in range(60)],
+        keep_text=True,
+        path=path,
+        threads=1,
+    )
+    index.add(
+        vectors[60:], texts[60:], ids=[f"doc-{i}" for i in range(60, 80)], payload=[{"n": i} for i in range(60, 80)]
+    )
+    index.delete([f"doc-{i}" for i in range(0, 80, 9)])
+    index.commit()
+    return index
+
+
+def queries() -> tuple[np.ndarray, list[str]]:
+    return np.random.default_rng(8).standard_normal((6, 8)).astype(np.float32), [
+        "red bird",
+        "slow",
+        "",
+        "tree",
+        "x",
+        "ship road",
+    ]
+
+
+def answers(index: hi2.HybridIndex) -> dict[str, list]:
+    hits = index.search(*queries(), k=8, clusters=2)
+    return {
+        "ids": hits.ids.tolist(),
+        "scores": [[float(s) for s in row] for row in hits.scores],
+        "n_scored": hits.n_scored.tolist(),
+    }
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    index = small_index(folder)
+    (folder.parent / f"{folder.name}.expected.json").write_text(json.dumps(answers(index), indent=1) + "\n")
+    index.close()
+    (folder / "lock").unlink()

@@ -1,0 +1,211 @@
+"""Damage is found on open or by verify, and nothing done with a damaged index crashes or reads out of bounds."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import hi2
+from compat.make_index import queries, small_index
+from hi2.storage.manifest import serialise
+
+MUTATIONS = 2400
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("whole") / "index"
+    small_index(folder).close()
+    return folder
+
+
+def named_files(folder: Path) -> list[Path]:
+    """Every file the current manifest names, and the manifest itself."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    files = [folder / "manifest.json", folder / manifest["drift"]["df"]["file"]]
+    for part in (manifest["model"], *manifest["segments"]):
+        files += [folder / part["folder"] / name for name in part["files"]]
+        if part.get("alive"):
+            files.append(folder / part["folder"] / part["alive"]["file"])
+    return sorted(files)
+
+
+def use(folder: Path) -> bool:
+    """Open, search, explain, verify; return whether damage was reported on open or by verify."""
+    try:
+        index = hi2.HybridIndex.open(folder)
+    except hi2.FormatError:
+        return True
+    vectors, texts = queries()
+    attempts = [
+        lambda: index.search(vectors, texts, k=90, clusters=6),
+        lambda: index.search(vectors, texts, k=3, clusters=2, refine=0),
+        lambda: index.explain(vectors[0], texts[0], id="doc-1"),
+        lambda: index.get("doc-2"),
+        index.ids,
+        index.info,
+        lambda: "doc-3" in index,
+    ]
+    for attempt in attempts:
+        with suppress(hi2.Error):  # damage, or an id that damage hides
+            attempt()
+    try:
+        index.verify()
+    except hi2.FormatError:
+        return True
+    return False
+
+
+def test_a_whole_index_is_not_called_damaged(whole):
+    assert not use(whole)
+
+
+def test_every_file_matters(whole, tmp_path):
+    for number, path in enumerate(named_files(whole)):
+        for kind in ("removed", "emptied", "cut", "longer", "flipped"):
+            folder = tmp_path / f"{number}-{kind}"
+            shutil.copytree(whole, folder)
+            target = folder / path.relative_to(whole)
+            data = target.read_bytes()
+            if kind == "removed":
+                target.unlink()
+            else:
+                middle = len(data) // 2
+                changed = {
+                    "emptied": b"",
+                    "cut": data[:-1],
+                    "longer": data + b"\0",
+                    "flipped": data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :],
+                }[kind]
+                target.write_bytes(changed)
+            assert use(folder), f"{path.name} {kind} went unseen"
+            shutil.rmtree(folder)
+
+
+def mutate(rng: np.random.Generator, data: bytes) -> bytes:
+    """One random change: bytes overwritten, a bit flipped, a block copied, cut or grown."""
+    changed = bytearray(data)
+    kind = rng.integers(6)
+    at = int(rng.integers(max(len(data), 1)))
+    size = int(rng.integers(1, 33))
+    if kind == 0:
+        changed[at : at + size] = rng.bytes(len(changed[at : at + size]))
+    elif kind == 1 and changed:
+        changed[at] ^= 1 << int(rng.integers(8))
+    elif kind == 2:
+        changed[at : at + size] = b"\xff" * len(changed[at : at + size])
+    elif kind == 3:
+        source = int(rng.integers(max(len(data), 1)))
+        changed[at : at + size] = changed[source : source + len(changed[at : at + size])]
+    elif kind == 4:
+        del changed[at:]
+    else:
+        changed += rng.bytes(size)
+    return bytes(changed)
+
+
+@pytest.mark.slow
+def test_thousands_of_mutated_files(whole, tmp_path):
+    rng = np.random.default_rng(0)
+    files = named_files(whole)
+    folder = tmp_path / "index"
+    shutil.copytree(whole, folder)
+    seen = 0
+    for i in range(MUTATIONS):
+        path = folder / files[i % len(files)].relative_to(whole)
+        data = path.read_bytes()
+        changed = mutate(rng, data)
+        path.write_bytes(changed)
+        seen += changed != data
+        assert use(folder) == (changed != data), f"mutation {i} of {path.name}"
+        path.write_bytes(data)
+    assert seen > 2000
+    assert not use(folder)
+
+
+@pytest.mark.slow
+def test_arrays_mutated_under_a_matching_manifest(whole, tmp_path):
+    """Checksums aside: with a manifest that agrees with the damaged bytes, native code must still stay in bounds."""
+    import hashlib
+
+    rng = np.random.default_rng(1)
+    folder = tmp_path / "index"
+    shutil.copytree(whole, folder)
+    manifest_path = folder / "manifest.json"
+    original = manifest_path.read_bytes()
+    manifest = json.loads(original)
+    places = [(part, name) for part in (manifest["model"], *manifest["segments"]) for name in part["files"]]
+    for i in range(1200):
+        part, name = places[i % len(places)]
+        path = folder / part["folder"] / name
+        data = path.read_bytes()
+        begin = 128 if path.suffix == ".npy" else 0
+        body = bytearray(data)
+        for _ in range(int(rng.integers(1, 6))):
+            if len(body) > begin:
+                body[int(rng.integers(begin, len(body)))] = int(rng.integers(256))
+        path.write_bytes(bytes(body))
+        entry = dict(part["files"][name])
+        part["files"][name]["sha256"] = hashlib.sha256(bytes(body)).hexdigest()
+        manifest_path.write_bytes(serialise(manifest))
+        use(folder)
+        part["files"][name] = entry
+        path.write_bytes(data)
+    manifest_path.write_bytes(original)
+    assert not use(folder)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_a_manifest_that_lies_is_refused_or_harmless(whole, tmp_path_factory, data):
+    """Any value of the manifest replaced by any other, its checksum made right: an error of ours, or an answer."""
+    folder = tmp_path_factory.mktemp("lies") / "index"
+    shutil.copytree(whole, folder)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    node = manifest
+    while True:
+        keys = sorted(node) if isinstance(node, dict) else range(len(node))
+        if not keys:
+            break
+        key = data.draw(st.sampled_from(list(keys)))
+        if isinstance(node[key], (dict, list)) and node[key] and data.draw(st.booleans()):
+            node = node[key]
+            continue
+        node[key] = data.draw(json_values)
+        break
+    (folder / "manifest.json").write_bytes(serialise(manifest))
+    use(folder)
+    shutil.rmtree(folder.parent)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@given(content=st.binary(max_size=300))
+def test_any_bytes_as_a_manifest_are_refused(tmp_path_factory, content):
+    folder = tmp_path_factory.mktemp("bytes")
+    (folder / "manifest.json").write_bytes(content)
+    with pytest.raises(hi2.FormatError):
+        hi2.HybridIndex.open(folder)
+
+
+def test_a_manifest_cannot_name_files_elsewhere(whole, tmp_path):
+    shutil.copytree(whole, tmp_path / "a")
+    path = tmp_path / "a" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["segments"][0]["folder"] = "../whole"
+    path.write_bytes(serialise(manifest))
+    with pytest.raises(hi2.FormatError, match="outside the index"):
+        hi2.HybridIndex.open(tmp_path / "a")

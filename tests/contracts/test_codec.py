@@ -1,0 +1,153 @@
+"""Every codec: encodes as the equations say, scores its own codes, survives awkward shapes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hi2
+import oracle
+from hi2 import _native
+from hi2.codecs import CODECS
+
+SPECS = [
+    hi2.Flat(),
+    hi2.PQ(subspaces=4),
+    hi2.PQ(subspaces=5, bits=4),
+    hi2.PQ(subspaces=6, bits=4, residual=True),
+    hi2.OPQ(subspaces=4),
+    hi2.OPQ(subspaces=7, residual=True),
+    hi2.OPQ(subspaces=8, bits=4),
+]
+
+
+def test_every_registered_codec_is_under_contract():
+    assert {type(spec).__name__ for spec in SPECS} == set(CODECS)
+
+
+def decoded(codec, codes):
+    """Return what the codes stand for, by the oracle."""
+    if isinstance(codec.spec, hi2.PQ):
+        books = codec.arrays["codebooks"]
+        numbers = codes.astype(np.int64)
+        if codec.spec.bits == 4:
+            numbers = (
+                np.stack([codes & 15, codes >> 4], axis=2).reshape(len(codes), -1)[:, : len(books)].astype(np.int64)
+            )
+        vectors = oracle.pq_decode(numbers, books)
+        rotation = codec.arrays.get("rotation")
+        return vectors[:, : codec.dim] if rotation is None else vectors @ rotation.astype(np.float64)
+    return codes.view(np.float32).astype(np.float64)
+
+
+@pytest.fixture(scope="module", params=SPECS, ids=repr)
+def fitted(request, corpus):
+    return request.param.fit(corpus.vectors, threads=1)
+
+
+def test_repr_is_the_spec(fitted):
+    assert eval(repr(fitted.spec), {"PQ": hi2.PQ, "OPQ": hi2.OPQ, "Flat": hi2.Flat}) == fitted.spec
+
+
+def test_codes_have_the_size_that_is_promised(fitted, corpus):
+    codes = fitted.encode(corpus.vectors)
+    assert codes.shape == (len(corpus.vectors), fitted.code_bytes)
+    expected = {"Flat": 160}.get(type(fitted.spec).__name__)
+    if isinstance(fitted.spec, hi2.PQ):
+        expected = fitted.spec.subspaces if fitted.spec.bits == 8 else (fitted.spec.subspaces + 1) // 2
+    assert fitted.code_bytes == expected
+
+
+@pytest.mark.parametrize("spec", [spec for spec in SPECS if isinstance(spec, hi2.PQ)], ids=repr)
+def test_codes_are_the_nearest_codewords(spec, corpus):
+    fitted = spec.fit(corpus.vectors, threads=1)
+    vectors = corpus.vectors[:200].astype(np.float64)
+    rotation = fitted.arrays.get("rotation")
+    books = fitted.arrays["codebooks"]
+    padded = books.shape[0] * books.shape[2]
+    rotated = vectors @ rotation.T if rotation is not None else np.pad(vectors, ((0, 0), (0, padded - fitted.dim)))
+    best = oracle.pq_decode(oracle.pq_encode(rotated, books), books)
+    ours = fitted.encode(corpus.vectors[:200])
+    numbers = ours.astype(np.int64)
+    if fitted.spec.bits == 4:
+        numbers = np.stack([ours & 15, ours >> 4], axis=2).reshape(len(ours), -1)[:, : len(books)].astype(np.int64)
+    error, least = ((rotated - oracle.pq_decode(numbers, books)) ** 2).sum(1), ((rotated - best) ** 2).sum(1)
+    np.testing.assert_allclose(error, least, atol=1e-5)
+
+
+def test_an_index_scores_what_the_codes_stand_for(fitted, corpus):
+    index = hi2.HybridIndex.build(corpus.vectors, terms=None, codec=fitted, clusters=hi2.KMeans(12))
+    anchors = index.model.clusters.anchors
+    labels = oracle.assign(corpus.vectors, anchors)
+    base = anchors[labels].astype(np.float64) if fitted.spec.residual else np.zeros_like(corpus.vectors, np.float64)
+    codes = fitted.encode((corpus.vectors - base).astype(np.float32))
+    approximations = base + decoded(fitted, codes)
+    hits = index.search(corpus.query_vectors, k=len(corpus.texts), clusters=12)
+    for i, query in enumerate(corpus.query_vectors):
+        expected = approximations @ query.astype(np.float64)
+        np.testing.assert_allclose(hits.scores[i], expected[hits.ids[i]], atol=3e-5)
+
+
+def test_a_finer_reconstruction_than_the_mean(fitted, corpus):
+    codes = fitted.encode(corpus.vectors)
+    error = ((corpus.vectors - decoded(fitted, codes)) ** 2).sum()
+    spread = ((corpus.vectors - corpus.vectors.mean(0)) ** 2).sum()
+    assert error < 0.9 * spread
+
+
+def test_encoding_does_not_depend_on_company_or_threads(fitted, corpus):
+    together = fitted.encode(corpus.vectors, threads=3)
+    alone = np.concatenate([fitted.encode(corpus.vectors[i : i + 1]) for i in range(100)])
+    assert (together[:100] == alone).all()
+
+
+def test_fitting_twice_gives_the_same_arrays(fitted, corpus):
+    again = fitted.spec.fit(corpus.vectors, threads=1)
+    for name, array in fitted.arrays.items():
+        np.testing.assert_array_equal(array, again.arrays[name])
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=repr)
+@pytest.mark.parametrize(("n", "dim"), [(1, 8), (2, 8), (17, 9), (300, 11)])
+def test_small_corpora_and_odd_dimensions_are_fitted(spec, n, dim):
+    vectors = np.random.default_rng(n * dim).standard_normal((n, dim)).astype(np.float32)
+    index = hi2.HybridIndex.build(vectors, terms=None, codec=spec)
+    hits = index.search(vectors, k=1, clusters=n)
+    assert (hits.counts == 1).all()
+    if n <= 16 and isinstance(spec, hi2.PQ) and not spec.residual:
+        assert (hits.ids[:, 0] == np.argmax(vectors @ vectors.T, axis=1)).all()
+
+
+@pytest.mark.parametrize("level", _native.simd_levels())
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 70), st.integers(1, 9), st.integers(1, 5), st.integers(0, 2**32 - 1))
+def test_dot_levels_agree_bit_for_bit_with_scalar(level, dim, n_rows, n_queries, seed):
+    rng = np.random.default_rng(seed)
+    rows = (rng.standard_normal((n_rows, dim)) * 10.0 ** rng.integers(-3, 3)).astype(np.float32)
+    queries = rng.standard_normal((n_queries, dim)).astype(np.float32)
+    scalar = _native.dot(queries, rows, "scalar")
+    np.testing.assert_array_equal(_native.dot(queries, rows, level), scalar)
+    exact = queries.astype(np.float64) @ rows.astype(np.float64).T
+    scale = np.linalg.norm(queries, axis=1)[:, None] * np.linalg.norm(rows, axis=1)
+    assert (np.abs(scalar - exact) <= 1e-5 * scale + 1e-30).all()
+    docs = rng.integers(0, n_rows, 13).astype(np.uint32)
+    np.testing.assert_array_equal(_native.dot_gather(queries[0], rows, docs, level), scalar[0][docs])
+
+
+@pytest.mark.parametrize("level", _native.simd_levels())
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 40), st.integers(1, 30), st.integers(0, 2**32 - 1))
+def test_pq_levels_agree_bit_for_bit_with_scalar(level, width, n, seed):
+    rng = np.random.default_rng(seed)
+    table = rng.standard_normal((width, 256)).astype(np.float32)
+    codes = rng.integers(0, 256, (n, width)).astype(np.uint8)
+    docs = rng.integers(0, n, 9).astype(np.uint32)
+    scalar = _native.pq_scores(table, codes, docs, "scalar")
+    np.testing.assert_array_equal(_native.pq_scores(table, codes, docs, level), scalar)
+    expected = table.astype(np.float64)[np.arange(width), codes].sum(1)
+    np.testing.assert_allclose(scalar[:n], expected, atol=1e-4)
+    np.testing.assert_array_equal(scalar[n:], scalar[:n][docs])
+    query, columns = table[:, 0].copy(), rng.standard_normal((width, 37)).astype(np.float32)
+    np.testing.assert_array_equal(_native.pq_table(query, columns, level), _native.pq_table(query, columns, "scalar"))

@@ -1,0 +1,88 @@
+"""The paper's equations in plain numpy: slow, obviously right, and the judge of everything else."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+ALPHA, BETA = 0.82, 0.68
+
+
+@dataclass
+class TermSide:
+    """Eq. 7: BM25 scores of every document's terms, and the mean score of every term over documents that have it."""
+
+    scores: list[dict[int, float]]
+    means: dict[int, float]
+
+    @classmethod
+    def bm25(cls, documents: list[list[int]]) -> TermSide:
+        n = len(documents)
+        df = Counter(term for document in documents for term in set(document))
+        average = sum(len(document) for document in documents) / n
+        idf = {term: math.log(1 + (n - count + 0.5) / (count + 0.5)) for term, count in df.items()}
+        scores = []
+        for document in documents:
+            norm = ALPHA * (1 - BETA + BETA * len(document) / average)
+            tf = Counter(document)
+            scores.append({t: (ALPHA + 1) * idf[t] * c / (c + norm) for t, c in tf.items()})
+        sums: Counter[int] = Counter()
+        for row in scores:
+            sums.update(row)
+        return cls(scores, {term: sums[term] / df[term] for term in df})
+
+    def chosen(self, doc: int, per_doc: int, *, capped: bool = True) -> list[int]:
+        """Return the terms a document is filed under, best first; at most half of its distinct terms, rounded up."""
+        row = self.scores[doc]
+        limit = min(per_doc, max(1, (len(row) + 1) // 2)) if capped else per_doc
+        return sorted(row, key=lambda term: (-np.float32(row[term]), term))[:limit]
+
+    def query(self, terms: list[int], limit: int) -> list[int]:
+        """Return the terms a query opens: all, or the best on average when it has more."""
+        distinct = list(dict.fromkeys(terms))
+        if len(distinct) <= limit:
+            return distinct
+        return sorted(distinct, key=lambda term: -np.float32(self.means.get(term, 0.0)))[:limit]
+
+
+def assign(vectors: np.ndarray, anchors: np.ndarray) -> np.ndarray:
+    """φ(D): the cluster with the highest inner product, the lowest number of equals."""
+    return np.argmax(vectors.astype(np.float64) @ anchors.astype(np.float64).T, axis=1)
+
+
+def probe(query: np.ndarray, centroids: np.ndarray, n: int) -> list[int]:
+    """Eq. 6: the n clusters with the highest inner product."""
+    scores = centroids.astype(np.float64) @ query.astype(np.float64)
+    return sorted(range(len(scores)), key=lambda c: (-scores[c], c))[:n]
+
+
+def candidates(labels: np.ndarray, opened: list[int], filed: list[list[int]], query_terms: list[int]) -> set[int]:
+    """Eq. 5: A(Q), the union of what the opened clusters and the query's terms hold."""
+    wanted = set(query_terms)
+    clusters = {doc for doc, label in enumerate(labels) if label in set(opened)}
+    return clusters | {doc for doc, terms in enumerate(filed) if wanted & set(terms)}
+
+
+def top(scores: np.ndarray, docs: set[int], k: int) -> list[int]:
+    """Return the k best documents, equal scores by arrival."""
+    return sorted(docs, key=lambda doc: (-scores[doc], doc))[:k]
+
+
+def pq_encode(vectors: np.ndarray, codebooks: np.ndarray) -> np.ndarray:
+    """Eq. 3: the nearest codeword of every fragment."""
+    m, _, sub_dim = codebooks.shape
+    fragments = vectors.astype(np.float64).reshape(len(vectors), m, sub_dim)
+    codes = np.empty((len(vectors), m), np.int64)
+    for j in range(m):
+        distances = ((fragments[:, j, None, :] - codebooks[j].astype(np.float64)) ** 2).sum(-1)
+        codes[:, j] = distances.argmin(axis=1)
+    return codes
+
+
+def pq_decode(codes: np.ndarray, codebooks: np.ndarray) -> np.ndarray:
+    """Return the vectors the codes stand for."""
+    m = len(codebooks)
+    return np.concatenate([codebooks[j][codes[:, j]] for j in range(m)], axis=1).astype(np.float64)

@@ -1,0 +1,87 @@
+"""Documents go to the cluster with the highest inner product; the number of clusters follows from N."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hi2
+import oracle
+from hi2 import _native
+
+
+@pytest.mark.parametrize(("n_docs", "expected"), [(1, 1), (2, 2), (3, 3), (100, 20), (66_581, 516), (10_000_000, 6325)])
+def test_the_number_of_clusters_is_chosen_from_n(n_docs, expected):
+    assert hi2.KMeans().resolved(n_docs).n_clusters == expected
+
+
+def test_assignment_is_the_argmax_of_the_inner_product(corpus):
+    clusters = hi2.KMeans(23).fit(corpus.vectors, n_docs=len(corpus.vectors), threads=1)
+    labels, copies = clusters.assign(corpus.vectors)
+    scores = corpus.vectors.astype(np.float64) @ clusters.anchors.astype(np.float64).T
+    best = oracle.assign(corpus.vectors, clusters.anchors)
+    rows = np.arange(len(labels))
+    np.testing.assert_allclose(scores[rows, labels], scores[rows, best], atol=1e-6)
+    assert len(copies) == 0
+
+
+def test_spherical_centroids_have_unit_length(corpus):
+    for spherical in (True, False):
+        clusters = hi2.KMeans(9, spherical=spherical).fit(corpus.vectors * 3, n_docs=500, threads=1)
+        lengths = np.linalg.norm(clusters.anchors, axis=1)
+        assert np.allclose(lengths, 1, atol=1e-4) == spherical
+
+
+def test_equal_anchors_give_the_lower_number():
+    anchors = np.tile(np.array([[1.0, 0.0]], np.float32), (5, 1))
+    labels, scores = _native.nearest(np.array([[2.0, 1.0]], np.float32), anchors, 3, 1)
+    assert labels.tolist() == [[0, 1, 2]]
+    assert scores.tolist() == [[2.0, 2.0, 2.0]]
+
+
+def test_the_best_anchors_come_in_order(corpus):
+    anchors = corpus.vectors[:301]
+    labels, scores = _native.nearest(corpus.vectors[:150], anchors, 7, 2)
+    exact = corpus.vectors[:150].astype(np.float64) @ anchors.astype(np.float64).T
+    np.testing.assert_allclose(scores, -np.sort(-exact, axis=1)[:, :7], atol=1e-6)
+    np.testing.assert_allclose(scores, np.take_along_axis(exact, labels.astype(np.int64), axis=1), atol=1e-6)
+
+
+def test_copies_are_near_and_not_shadowed(corpus):
+    spec = hi2.KMeans(30, copies=2, copy_margin=0.2)
+    clusters = spec.fit(corpus.vectors, n_docs=len(corpus.vectors), threads=1)
+    labels, pairs = clusters.assign(corpus.vectors)
+    assert len(pairs) > 0
+    distances = np.linalg.norm(corpus.vectors[:, None] - clusters.anchors[None], axis=2)
+    chosen = {row: [int(labels[row])] for row in range(len(labels))}
+    for row, cluster in pairs.tolist():
+        assert distances[row, cluster] <= 1.2 * distances[row, labels[row]] + 1e-4
+        for other in chosen[row]:
+            assert np.linalg.norm(clusters.anchors[other] - clusters.anchors[cluster]) > distances[row, cluster] - 1e-4
+        chosen[row].append(cluster)
+    assert max(len(clusters) for clusters in chosen.values()) <= 3
+
+
+def test_trained_centroids_move_probes_and_not_assignments(corpus):
+    """Queries are sent by the centroids, documents and residuals by the anchors."""
+    fitted = hi2.KMeans(10).fit(corpus.vectors, n_docs=500, threads=1)
+    moved = hi2.ClusterSelector(fitted.spec, fitted.anchors, np.ascontiguousarray(fitted.centroids[::-1]))
+    for codec in (hi2.Flat(), hi2.PQ(5, residual=True)):
+        plain, other = (
+            hi2.HybridIndex.build(corpus.vectors, terms=None, clusters=c, codec=codec) for c in (fitted, moved)
+        )
+        everything = plain.search(corpus.query_vectors, k=9, clusters=10)
+        assert (everything.scores == other.search(corpus.query_vectors, k=9, clusters=10).scores).all()
+        assert (
+            plain.model.native.probe(corpus.vectors[0], 3) == 9 - other.model.native.probe(corpus.vectors[0], 3)
+        ).all()
+
+
+def test_a_moved_selector_is_stored_with_both(corpus, tmp_path):
+    fitted = hi2.KMeans(10).fit(corpus.vectors, n_docs=500, threads=1)
+    moved = hi2.ClusterSelector(fitted.spec, fitted.anchors, np.ascontiguousarray(fitted.centroids[::-1]))
+    index = hi2.HybridIndex.build(corpus.vectors, terms=None, clusters=moved)
+    index.save(tmp_path / "a")
+    opened = hi2.HybridIndex.open(tmp_path / "a").model.clusters
+    np.testing.assert_array_equal(opened.anchors, moved.anchors)
+    np.testing.assert_array_equal(opened.centroids, moved.centroids)

@@ -1,0 +1,94 @@
+"""Terms are chosen as the paper says, for documents and for queries."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hi2
+import oracle
+
+
+@pytest.fixture(scope="module")
+def fitted(corpus):
+    return hi2.HybridIndex.build(corpus.vectors, corpus.texts).model.terms
+
+
+@pytest.fixture(scope="module")
+def judge(corpus, fitted):
+    tokens = [[fitted.tokenizer.number(t) for t in fitted.tokenizer.tokens(text)] for text in corpus.texts]
+    return oracle.TermSide.bm25(tokens)
+
+
+def test_documents_are_filed_under_the_oracles_terms(corpus, fitted, judge):
+    bags = fitted.spec.bags(fitted.tokenizer, corpus.texts)
+    selection = fitted.select(bags)
+    for doc in range(len(corpus.texts)):
+        begin, end = int(selection.offsets[doc]), int(selection.offsets[doc + 1])
+        assert selection.terms[begin:end].tolist() == judge.chosen(doc, 15)
+        expected = [judge.scores[doc][t] for t in selection.terms[begin:end].tolist()]
+        np.testing.assert_allclose(selection.scores[begin:end], expected, rtol=1e-5)
+
+
+def test_a_short_document_is_not_filed_under_all_its_terms(fitted):
+    selection = fitted.select(fitted.spec.bags(fitted.tokenizer, ["of the in", "it", "", "a of the in it"]))
+    assert np.diff(selection.offsets).tolist() == [2, 1, 0, 3]
+
+
+def test_a_short_query_opens_all_its_terms_once(fitted):
+    _, terms = fitted.query_terms(["the index of the index"], 32)
+    assert [fitted.tokenizer.name(t) for t in terms.tolist()] == ["the", "index", "of"]
+
+
+def test_a_long_query_opens_the_best_on_average(fitted, judge):
+    text = "the sqlite database of a compressed archive in the thread pool"
+    tokens = [fitted.tokenizer.number(t) for t in fitted.tokenizer.tokens(text)]
+    _, terms = fitted.query_terms([text], 4)
+    assert terms.tolist() == judge.query(tokens, 4)
+    assert not {"the", "of", "a", "in"} & {fitted.tokenizer.name(t) for t in terms.tolist()}
+
+
+def test_gamma_prunes_the_longest_lists_by_score(corpus):
+    plain = hi2.HybridIndex.build(corpus.vectors, corpus.texts)
+    pruned = hi2.HybridIndex.build(
+        corpus.vectors, corpus.texts, clusters=plain.model.clusters, terms=hi2.BM25(gamma=0.9)
+    )
+    before, after = plain.info()["terms"], pruned.info()["terms"]
+    (live,) = plain._state.snapshot.lives
+    keys, lengths = live.segment.native.term_lengths()
+    threshold = int(np.sort(lengths)[int(0.9 * len(lengths))])
+    assert after["longest"] == threshold
+    assert after["pruned_lists"] == int((lengths > threshold).sum()) > 0
+    assert (
+        after["pruned_postings"]
+        == before["n_postings"] - after["n_postings"]
+        == int((lengths - threshold)[lengths > threshold].sum())
+    )
+    selector = plain.model.terms
+    bags = selector.spec.bags(selector.tokenizer, corpus.texts)
+    scores = selector.scores(bags)
+    rows = np.repeat(np.arange(len(bags)), np.diff(bags.offsets).astype(np.int64))
+    term = int(keys[np.argmax(lengths)])
+    by_row = {int(r): float(s) for r, s, t in zip(rows, scores, bags.terms, strict=True) if t == term}
+    full, kept = (
+        sorted(
+            i._state.snapshot.lives[0]
+            .segment.rows[i._state.snapshot.lives[0].segment.native.term_list(term)[0]]
+            .tolist()
+        )
+        for i in (plain, pruned)
+    )
+    assert kept == sorted(sorted(full, key=lambda r: (-by_row[r], r))[:threshold])
+
+
+def test_gamma_off_prunes_nothing(corpus):
+    info = hi2.HybridIndex.build(corpus.vectors, corpus.texts).info()["terms"]
+    assert info["pruned_lists"] == info["pruned_postings"] == 0
+
+
+def test_statistics_stay_frozen_when_documents_come(corpus):
+    index = hi2.HybridIndex.build(corpus.vectors[:300], corpus.texts[:300])
+    df, means = index.model.terms.df.copy(), index.model.terms.mean_scores.copy()
+    index.add(corpus.vectors[300:], corpus.texts[300:])
+    np.testing.assert_array_equal(index.model.terms.df, df)
+    np.testing.assert_array_equal(index.model.terms.mean_scores, means)

@@ -1,0 +1,98 @@
+"""What the documentation says runs, and names what exists."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hi2
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+MODULES = sorted(module.name for module in pkgutil.walk_packages(hi2.__path__, "hi2.") if "_native" not in module.name)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstring_examples_run(name):
+    failed, _ = doctest.testmod(importlib.import_module(name))
+    assert failed == 0
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if "```python" in p.read_text(encoding="utf-8")], ids=lambda p: p.name)
+def test_python_blocks_of_a_page_run_in_order(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+        exec(compile(block, page.name, "exec"), names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_and_paths_lead_somewhere(page):
+    for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_paper_page_names_what_exists():
+    text = (ROOT / "docs" / "paper.md").read_text(encoding="utf-8")
+    names = re.findall(r"`(hi2(?:\.\w+)+)`", text)
+    assert len(names) > 10
+    for name in names:
+        parts = name.split(".")
+        for cut in range(len(parts), 0, -1):
+            try:
+                found = importlib.import_module(".".join(parts[:cut]))
+                break
+            except ModuleNotFoundError:
+                continue
+        for part in parts[cut:]:
+            assert hasattr(found, part) or part in getattr(found, "__annotations__", {}), f"{name} does not exist"
+            found = getattr(found, part, None)
+
+
+def test_the_format_page_names_every_file_of_an_index(corpus, tmp_path):
+    text = (ROOT / "FORMAT.md").read_text(encoding="utf-8")
+    for number, options in enumerate(
+        (
+            {"ids": corpus.ids, "codec": hi2.OPQ(5), "refine": hi2.Flat(), "keep_text": True},
+            {"clusters": hi2.KMeans(9, copies=1, copy_margin=0.5)},
+        )
+    ):
+        index = hi2.HybridIndex.build(corpus.vectors, corpus.texts, path=tmp_path / str(number), **options)
+        index.delete([index.ids()[0]])
+        index.add(corpus.vectors[:1], corpus.texts[:1], ids=["x"] if "ids" in options else None)
+        index.commit()
+        index.close()
+        for path in (tmp_path / str(number)).rglob("*"):
+            if path.is_file():
+                name = re.sub(r"\d{6}", "GGGGGG", path.name)
+                assert f"`{name}`" in text, f"FORMAT.md does not describe {name}"
+
+
+def test_the_packed_reader_in_the_format_page_reads(corpus):
+    text = (ROOT / "FORMAT.md").read_text(encoding="utf-8")
+    names: dict = {}
+    exec(re.search(r"```python\n(def unpack.*?)```", text, re.DOTALL).group(1), names)
+    segment = hi2.HybridIndex.build(corpus.vectors, corpus.texts)._state.snapshot.lives[0].segment
+    bits = (segment.n_docs - 1).bit_length()
+    assert names["unpack"](segment.arrays["rows.npy"], bits, segment.n_docs).tolist() == segment.rows.tolist()
+
+
+def test_examples_run():
+    for script in sorted((ROOT / "examples").glob("*.py")):
+        run = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, timeout=300)
+        assert run.returncode == 0, run.stderr
+
+
+def test_benchmarks_start(data_folder):
+    """A smoke run: the smallest collection through the whole script."""
+    script = ROOT / "benchmarks" / "unsupervised.py"
+    run = subprocess.run([sys.executable, script, "scifact"], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert "codec loss" in run.stdout

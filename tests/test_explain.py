@@ -1,0 +1,103 @@
+"""Explain says which lists admitted a document, or why it was not found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hi2
+
+VECTORS = np.array([[1, 0], [0.9, 0.1], [0, 1], [-1, 0]], np.float32)
+TEXTS = ["sqlite database file", "zip archive file", "thread pool worker", "socket network address"]
+
+
+@pytest.fixture(scope="module")
+def index():
+    return hi2.HybridIndex.build(
+        VECTORS, TEXTS, ids=["db", "zip", "thread", "socket"], clusters=hi2.KMeans(3), terms=hi2.BM25(per_doc=2)
+    )
+
+
+def test_a_found_document(index):
+    why = index.explain(VECTORS[0], "database", id="db", k=2, clusters=1)
+    assert why.outcome == "found"
+    assert why.rank == 1
+    assert why.score == why.exact_score == 1.0
+    assert [term.term for term in why.terms] == ["database"]
+    assert why.clusters[0].opened
+    assert why.clusters[0].place == 1
+    assert "found at rank 1" in str(why)
+    assert why.to_dict()["terms"][0]["counts"] is True
+
+
+def test_a_document_no_list_holds(index):
+    why = index.explain(VECTORS[0], "database", id="socket", k=2, clusters=1)
+    assert why.outcome == "no shared list"
+    assert why.rank is None
+    assert why.score == -1.0
+    assert not why.clusters[0].opened
+    assert f"clusters={why.clusters[0].place}" in str(why)
+    reached = index.search(VECTORS[0], "database", k=4, clusters=why.clusters[0].place)
+    assert "socket" in reached.ids.tolist()  # the advice holds
+
+
+def test_a_document_that_others_outscore(index):
+    why = index.explain(VECTORS[0], id="thread", k=1, clusters=3)
+    assert why.outcome == "outscored"
+    assert why.rank == 3
+    assert why.lowest_hit == 1.0
+    assert "rank 3" in str(why)
+
+
+def test_a_document_that_is_not_there(index):
+    why = index.explain(VECTORS[0], "database", id="nobody")
+    assert why.outcome == "not in the index"
+    assert "not in the index" in str(why)
+
+
+def test_a_query_that_opens_no_term_list_says_so(index):
+    assert "no term" in str(index.explain(VECTORS[0], "", id="db"))
+    why = index.explain(VECTORS[0], "elephant database", id="db")
+    assert why.unmatched_terms == ("elephant",)
+    assert "elephant" in str(why)
+
+
+def test_terms_beyond_per_doc_do_not_count(index):
+    deep = index.explain(VECTORS[0], "sqlite database file", id="db", clusters=0)
+    (second,) = [term for term in deep.terms if term.rank == 1]
+    why = index.explain(VECTORS[0], second.term, id="db", clusters=0, per_doc=1)
+    assert why.outcome == "no shared list"
+    assert not why.terms[0].counts
+    assert "beyond per_doc" in str(why)
+
+
+def test_codec_refine_and_exact_scores_are_told_apart(corpus):
+    index = hi2.HybridIndex.build(corpus.vectors, corpus.texts, ids=corpus.ids, codec=hi2.PQ(5), refine=hi2.Flat())
+    why = index.explain(corpus.vectors[3], corpus.texts[3], id=corpus.ids[3])
+    assert why.exact_score == why.refine_score == pytest.approx(1.0, abs=1e-5)
+    assert why.score != why.exact_score
+    bare = hi2.HybridIndex.build(corpus.vectors, corpus.texts, ids=corpus.ids, codec=hi2.PQ(5))
+    assert bare.explain(corpus.vectors[3], id=corpus.ids[3]).exact_score is None
+
+
+def test_explain_agrees_with_search(corpus):
+    """Whatever the settings, the outcome is what the search did."""
+    index = hi2.HybridIndex.build(corpus.vectors, corpus.texts, ids=corpus.ids)
+    index.delete(corpus.ids[::11])
+    for i, (vector, text) in enumerate(zip(corpus.query_vectors, corpus.query_texts, strict=True)):
+        settings = {"k": 5, "clusters": i % 4, "per_doc": 3 * (i % 5)}
+        found = index.search(vector, text, **settings).ids.tolist()
+        scored = index.search(vector, text, **{**settings, "k": 5000}).ids.tolist()
+        for id in corpus.ids[i::97]:
+            why = index.explain(vector, text, id=id, **settings)
+            expected = (
+                "not in the index"
+                if id not in index
+                else "found"
+                if id in found
+                else "outscored"
+                if id in scored
+                else "no shared list"
+            )
+            assert why.outcome == expected
+            assert why.rank == (scored.index(id) + 1 if id in scored else None)

@@ -1,0 +1,258 @@
+"""Kills, full disks and read-only folders: the last commit is always there, whole."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hi2
+
+resource = pytest.importorskip("resource", reason="limits and forks are Unix's")
+
+ROUNDS = 200
+
+
+def documents(begin: int, end: int) -> tuple[np.ndarray, list[str], list[str]]:
+    vectors = np.stack([np.cos(np.arange(1, 9) * (i + 1)) for i in range(begin, end)]).astype(np.float32)
+    return vectors, [f"text number {i} of many words" for i in range(begin, end)], [f"d{i}" for i in range(begin, end)]
+
+
+def build(folder) -> None:
+    vectors, texts, ids = documents(0, 20)
+    hi2.HybridIndex.build(vectors, texts, ids=ids, keep_text=True, path=folder).close()
+
+
+def write_until_killed(folder, report: int) -> None:
+    """Add, delete, merge and commit for ever; after each commit say how many documents must be there."""
+    with hi2.HybridIndex.open(folder, "w") as index:
+        n = len(index)
+        while True:
+            vectors, texts, ids = documents(n, n + 3)
+            index.add(vectors, texts, ids=ids)
+            if n % 2:
+                index.upsert(vectors[:1], texts[:1], ids=ids[:1])
+            if n % 5 == 0:
+                index.merge()
+            os.write(report, b"?")  # a commit begins
+            index.commit()
+            n += 3
+            os.write(report, n.to_bytes(4, "little"))
+
+
+@pytest.mark.slow
+def test_a_process_killed_at_any_moment_loses_no_commit(tmp_path):
+    folder = tmp_path / "index"
+    build(folder)
+    rng = random.Random(0)
+    committed = 20
+    landed = set()
+    for _ in range(ROUNDS):
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                write_until_killed(folder, write)
+            finally:
+                os._exit(1)
+        os.close(write)
+        time.sleep(rng.random() * 0.12)
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        assert os.WIFSIGNALED(status), "the writer stopped by itself"
+        said = b""
+        while chunk := os.read(read, 65536):
+            said += chunk
+        os.close(read)
+        while said:
+            if said[:1] == b"?":
+                said = said[1:]
+                if len(said) >= 4:
+                    committed, said = int.from_bytes(said[:4], "little"), said[4:]
+                else:
+                    landed.add("in commit")
+                    break
+        index = hi2.HybridIndex.open(folder)
+        index.verify()
+        assert len(index) in (committed, committed + 3)
+        committed = len(index)
+        assert sorted(index.ids(), key=lambda id: int(id[1:])) == [f"d{i}" for i in range(committed)]
+        assert index.get(f"d{committed - 1}")["text"] == f"text number {committed - 1} of many words"
+        if committed > 600:
+            shutil.rmtree(folder)
+            build(folder)
+            committed = 20
+    assert "in commit" in landed  # some kills fell into a commit, or the test shows nothing
+
+
+def in_child(work) -> int:
+    """Run ``work`` in a forked process and return its exit status."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@pytest.mark.parametrize("limit", [0, 200, 1000, 5000, 20_000])
+def test_a_disk_that_fills_up_during_commit(tmp_path, limit):
+    """The kernel refuses to let any file grow beyond a limit, as a full disk would."""
+    folder = tmp_path / "index"
+    build(folder)
+
+    def work() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        with hi2.HybridIndex.open(folder, "w") as index:
+            vectors, texts, ids = documents(20, 600)
+            index.add(vectors, texts, ids=ids)
+            index.delete(["d3"])
+            expected = index.search(vectors[5], texts[5], k=9)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+            with pytest.raises(hi2.Error, match="previous commit is intact"):
+                index.commit()
+            reader = hi2.HybridIndex.open(folder)
+            reader.verify()
+            assert len(reader) == 20
+            assert len(index) == 599  # nothing was lost in memory
+            assert index.search(vectors[5], texts[5], k=9).ids.tolist() == expected.ids.tolist()
+            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            index.commit()
+            index.verify()
+            assert len(hi2.HybridIndex.open(folder)) == 599
+
+    assert in_child(work) == 0
+
+
+def test_a_disk_that_fills_up_after_a_merge(tmp_path):
+    """A merged segment that no manifest names yet survives a commit that fails."""
+    folder = tmp_path / "index"
+    build(folder)
+
+    def work() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        with hi2.HybridIndex.open(folder, "w") as index:
+            vectors, texts, ids = documents(20, 300)
+            index.add(vectors, texts, ids=ids)
+            index.merge()
+            index.delete("d7")
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))
+            with pytest.raises(hi2.Error, match="previous commit is intact"):
+                index.commit()
+            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            index.commit()
+            index.verify()
+        again = hi2.HybridIndex.open(folder)
+        again.verify()
+        assert len(again) == 299
+
+    assert in_child(work) == 0
+
+
+@pytest.mark.parametrize("limit", [0, 1000, 20_000])
+def test_a_disk_that_fills_up_during_save_or_build_leaves_nothing(tmp_path, limit):
+    vectors, texts, ids = documents(0, 600)
+    index = hi2.HybridIndex.build(vectors, texts, ids=ids)
+
+    def work() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+        with pytest.raises(hi2.Error, match=r"Nothing was left behind|previous commit"):
+            index.save(tmp_path / "saved")
+        with pytest.raises(hi2.Error, match=r"Nothing was left behind|previous commit"):
+            hi2.HybridIndex.build(vectors, texts, ids=ids, path=tmp_path / "built")
+        assert list(tmp_path.iterdir()) == []
+
+    assert in_child(work) == 0
+
+
+@pytest.fixture
+def public():
+    """A folder anyone may enter; pytest's own are closed to others."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield folder
+    for path in folder.rglob("*"):
+        if path.is_dir():
+            path.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+def give_up_root() -> None:
+    """Root may write anywhere: go on as nobody, so that permissions mean something."""
+    if os.geteuid() == 0:
+        os.setegid(65534)
+        os.seteuid(65534)
+
+
+def test_a_read_only_folder(public):
+    build(public / "index")
+    (public / "index" / "lock").unlink()
+    (public / "index").chmod(0o555)
+
+    def work() -> None:
+        give_up_root()
+        reader = hi2.HybridIndex.open(public / "index")
+        assert len(reader) == 20
+        reader.verify()
+        with pytest.raises(hi2.Error, match=r"cannot be opened for writing.*[Pp]ermission"):
+            hi2.HybridIndex.open(public / "index", "w")
+        with pytest.raises(hi2.Error, match="could not be written"):
+            reader.save(public / "index" / "copy")
+
+    assert in_child(work) == 0
+
+
+def test_a_folder_that_becomes_read_only_before_the_commit(public):
+    folder = public / "index"
+    build(folder)
+    if os.geteuid() == 0:
+        for path in [folder, *folder.rglob("*")]:
+            os.chown(path, 65534, 65534)
+
+    def work() -> None:
+        give_up_root()
+        with hi2.HybridIndex.open(folder, "w") as index:
+            vectors, texts, ids = documents(20, 30)
+            index.add(vectors, texts, ids=ids)
+            folder.chmod(0o555)
+            with pytest.raises(hi2.Error, match="previous commit is intact"):
+                index.commit()
+            assert len(hi2.HybridIndex.open(folder)) == 20
+            folder.chmod(0o755)
+            index.commit()
+            assert len(hi2.HybridIndex.open(folder)) == 30
+
+    assert in_child(work) == 0
+
+
+def test_an_interrupted_build_leaves_nothing(tmp_path):
+    script = """
+import sys, signal, numpy as np, hi2
+def texts():
+    for i in range(100):
+        if i == 50: signal.raise_signal(signal.SIGINT)
+        yield "some words"
+try:
+    hi2.HybridIndex.build(np.eye(100), texts(), path=sys.argv[1])
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    run = subprocess.run([sys.executable, "-c", script, tmp_path / "a"], capture_output=True, text=True, check=True)
+    assert run.stdout == "interrupted\n"
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,74 @@
+"""Info counts what is there: documents, bytes, skew, drift."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hi2
+
+
+def test_counts_and_bytes(corpus, tmp_path):
+    index = hi2.HybridIndex.build(corpus.vectors, corpus.texts, ids=corpus.ids, codec=hi2.PQ(5), keep_text=True)
+    index.save(tmp_path / "a")
+    opened = hi2.HybridIndex.open(tmp_path / "a")
+    info = opened.info()
+    n = len(corpus.texts)
+    assert info["n_docs"] == n
+    assert info["bytes"]["codes"] == 5 * n
+    assert info["bytes"]["stored"] > sum(len(text) for text in corpus.texts)
+    assert info["bytes"]["id_characters"] == sum(len(id) for id in corpus.ids)
+    assert info["path"] == str(tmp_path / "a")
+    on_disk = sum(path.stat().st_size for path in (tmp_path / "a").rglob("*.*") if path.suffix in (".npy", ".jsonl"))
+    on_disk += (tmp_path / "a" / "model" / "tokenizer.json").stat().st_size
+    assert info["bytes"]["total"] == pytest.approx(on_disk, abs=30 * 128)  # headers apart
+    parts = {k: v for k, v in info["bytes"].items() if k not in ("total", "model", "stored", "id_characters")}
+    assert info["bytes_per_doc"] == pytest.approx(sum(parts.values()) / n)
+
+
+def test_bytes_a_document_stay_small(corpus):
+    """Everything but codes, ids' characters, text and model; the list directory weighs on a collection this small."""
+    index = hi2.HybridIndex.build(corpus.vectors, corpus.texts, ids=corpus.ids, codec=hi2.PQ(5))
+    assert index.info()["bytes_per_doc"] - 5 < 45
+
+
+def test_list_skew(corpus):
+    index = hi2.HybridIndex.build(np.ones((40, 4)), ["word"] * 40, clusters=hi2.KMeans(4))
+    clusters = index.info()["clusters"]
+    assert clusters["n_lists"] == 4
+    assert clusters["longest"] == 40
+    assert clusters["empty"] == 3
+    assert clusters["imbalance"] == pytest.approx(4.0)
+    even = hi2.HybridIndex.build(np.eye(4), terms=None, clusters=hi2.KMeans(4)).info()["clusters"]
+    assert even["imbalance"] == pytest.approx(1.0)
+
+
+def test_drift_since_the_fit(corpus, tmp_path):
+    index = hi2.HybridIndex.build(corpus.vectors[:400], corpus.texts[:400], path=tmp_path / "a")
+    assert index.info()["drift"] == {"added": 0}
+    index.add(corpus.vectors[:200], corpus.texts[:200])
+    alike = index.info()["drift"]
+    index.commit()
+    index.close()
+    with hi2.HybridIndex.open(tmp_path / "a", "w") as again:
+        assert again.info()["drift"] == alike
+        again.add(corpus.vectors[:200], ["zebra giraffe elephant hippopotamus"] * 200)
+        moved = again.info()["drift"]
+    assert moved["df"] > alike["df"] > 0
+    assert moved["added"] == 400
+    assert moved["unseen_terms"] > 0
+    assert moved["average_length"] < alike["average_length"]
+
+
+def test_deletions_are_counted(corpus):
+    index = hi2.HybridIndex.build(corpus.vectors, corpus.texts, ids=corpus.ids)
+    index.delete(corpus.ids[:3])
+    info = index.info()
+    assert (info["n_docs"], info["n_deleted"]) == (len(corpus.ids) - 3, 3)
+    assert "alive" in info["bytes"]
+
+
+def test_repr_names_the_parts(corpus):
+    index = hi2.HybridIndex.build(corpus.vectors[:50], corpus.texts[:50], codec=hi2.PQ(5))
+    assert "50 documents" in repr(index)
+    assert "PQ(subspaces=5" in repr(index)

@@ -1,0 +1,348 @@
+"""Add, delete, upsert, merge, save, open, commit: what is in the index is what was put there."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+import hi2
+from hi2 import merging
+from hi2.index import HybridIndex
+
+
+@pytest.fixture
+def small(corpus):
+    return hi2.HybridIndex.build(
+        corpus.vectors[:60],
+        corpus.texts[:60],
+        ids=corpus.ids[:60],
+        keep_text=True,
+        payload=[{"n": i} for i in range(60)],
+    )
+
+
+def test_len_and_membership(small, corpus):
+    assert len(small) == 60
+    assert corpus.ids[3] in small
+    assert corpus.ids[60] not in small
+    assert 3 not in small
+    assert None not in small
+
+
+def test_added_documents_are_found(small, corpus):
+    small.add(corpus.vectors[60:70], corpus.texts[60:70], ids=corpus.ids[60:70])
+    assert len(small) == 70
+    for i in range(60, 70):
+        assert corpus.ids[i] in small.search(corpus.vectors[i], corpus.texts[i], k=3).ids.tolist()
+
+
+def test_deleted_documents_are_gone_and_are_not_scored(small, corpus):
+    before = small.search(corpus.vectors[5], corpus.texts[5], k=60, clusters=100)
+    assert small.delete([corpus.ids[5], corpus.ids[6]]) == 2
+    after = small.search(corpus.vectors[5], corpus.texts[5], k=60, clusters=100)
+    assert after.n_scored == before.n_scored - 2
+    assert corpus.ids[5] not in after.ids.tolist()
+    assert corpus.ids[5] not in small
+    assert len(small) == 58
+
+
+def test_delete_takes_one_id_and_refuses_unknown_ones(small, corpus):
+    assert small.delete(corpus.ids[0]) == 1
+    with pytest.raises(hi2.InvalidParameter, match=r"'ids'.*missing_ok"):
+        small.delete([corpus.ids[1], "nobody"])
+    assert corpus.ids[1] in small  # nothing was deleted
+    assert small.delete([corpus.ids[1], "nobody"], missing_ok=True) == 1
+
+
+def test_a_deleted_id_can_be_added_again(small, corpus):
+    small.delete([corpus.ids[0]])
+    small.add(corpus.vectors[100:101], corpus.texts[100:101], ids=[corpus.ids[0]])
+    assert small.get(corpus.ids[0])["text"] == corpus.texts[100]
+    small.merge()
+    assert small.get(corpus.ids[0])["text"] == corpus.texts[100]
+    assert len(small) == 60
+
+
+def test_upsert_replaces_and_adds_in_one_change(small, corpus):
+    small.upsert(corpus.vectors[100:102], corpus.texts[100:102], ids=[corpus.ids[0], "new"], keep_text=True)
+    assert len(small) == 61
+    assert small.get(corpus.ids[0])["text"] == corpus.texts[100]
+    assert corpus.ids[0] in small.search(corpus.vectors[100], corpus.texts[100], k=2).ids.tolist()
+
+
+def test_ids_are_listed_in_order_of_arrival(small, corpus):
+    small.delete(corpus.ids[1])
+    small.add(corpus.vectors[60:62], corpus.texts[60:62], ids=["zz", "aa"])
+    assert small.ids() == [corpus.ids[0], *corpus.ids[2:60], "zz", "aa"]
+
+
+def test_integer_ids_continue_by_themselves(corpus):
+    index = hi2.HybridIndex.build(corpus.vectors[:5], corpus.texts[:5])
+    index.add(corpus.vectors[5:7], corpus.texts[5:7])
+    assert index.ids() == list(range(7))
+    index.add(corpus.vectors[7:8], corpus.texts[7:8], ids=[100])
+    index.delete([100])
+    index.add(corpus.vectors[8:9], corpus.texts[8:9])
+    assert index.ids()[-1] == 101  # an id is not given twice
+
+
+def test_text_and_payload_come_back(small, corpus, tmp_path):
+    small.add(corpus.vectors[60:61], ["über α 漢字"], ids=["u"], payload=[{"tags": ["x"], "year": 2020}])
+    expected = {"id": "u", "text": "über α 漢字", "payload": {"tags": ["x"], "year": 2020}}
+    assert small.get("u") == expected
+    small.save(tmp_path / "a")
+    opened = hi2.HybridIndex.open(tmp_path / "a")
+    assert opened.get("u") == expected
+    assert opened.get([corpus.ids[7], "u"])[0] == {"id": corpus.ids[7], "text": corpus.texts[7], "payload": {"n": 7}}
+    files = sorted((tmp_path / "a").rglob("stored.jsonl"))
+    lines = [json.loads(line) for path in files for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [line["text"] for line in lines] == [*corpus.texts[:60], "über α 漢字"]
+
+
+def test_get_without_anything_stored(corpus):
+    index = hi2.HybridIndex.build(corpus.vectors[:5], corpus.texts[:5])
+    assert index.get(2) == {"id": 2}
+    with pytest.raises(hi2.InvalidParameter, match="'ids'"):
+        index.get(9)
+
+
+def test_save_refuses_an_existing_folder(small, tmp_path):
+    small.save(tmp_path / "a")
+    with pytest.raises(hi2.InvalidParameter, match="does not exist yet"):
+        small.save(tmp_path / "a")
+    with pytest.raises(hi2.InvalidParameter, match="does not exist yet"):
+        hi2.HybridIndex.build(np.eye(3), terms=None, path=tmp_path / "a")
+
+
+def test_commit_makes_changes_visible_to_new_readers_only(small, corpus, tmp_path):
+    small.save(tmp_path / "a")
+    reader = hi2.HybridIndex.open(tmp_path / "a")
+    with hi2.HybridIndex.open(tmp_path / "a", "w") as writer:
+        writer.add(corpus.vectors[60:80], corpus.texts[60:80], ids=corpus.ids[60:80])
+        writer.delete(corpus.ids[:10])
+        assert len(writer) == 70
+        assert len(hi2.HybridIndex.open(tmp_path / "a")) == 60
+        writer.commit()
+        assert len(hi2.HybridIndex.open(tmp_path / "a")) == 70
+    assert len(reader) == 60
+    hits = reader.search(corpus.vectors[0], corpus.texts[0], k=3)
+    assert corpus.ids[0] in hits.ids.tolist()
+    reader.verify()
+    again = hi2.HybridIndex.open(tmp_path / "a")
+    again.verify()
+    assert again.ids() == corpus.ids[10:80]
+
+
+def test_a_reader_keeps_its_snapshot_through_merges_and_garbage_collection(small, corpus, tmp_path):
+    small.save(tmp_path / "a")
+    reader = hi2.HybridIndex.open(tmp_path / "a")
+    expected = reader.search(corpus.query_vectors, corpus.query_texts, k=20)
+    with hi2.HybridIndex.open(tmp_path / "a", "w") as writer:
+        for step in range(4):
+            writer.delete(corpus.ids[step])
+            writer.merge()
+            writer.commit()
+    again = reader.search(corpus.query_vectors, corpus.query_texts, k=20)
+    assert (again.ids == expected.ids).all()
+    assert reader.get(corpus.ids[0])["text"] == corpus.texts[0]
+    assert len(list((tmp_path / "a").glob("segment-*"))) <= 2  # the current one and the previous
+
+
+def test_uncommitted_changes_are_dropped(small, corpus, tmp_path):
+    small.save(tmp_path / "a")
+    with hi2.HybridIndex.open(tmp_path / "a", "w") as writer:
+        writer.delete(corpus.ids[0])
+        writer.merge()
+    with hi2.HybridIndex.open(tmp_path / "a", "w") as writer:
+        assert len(writer) == 60
+        writer.verify()
+        writer.commit()
+    assert len(list((tmp_path / "a").glob("segment-*"))) == 1  # what was never committed is gone
+
+
+def test_a_commit_after_a_merge_keeps_everything(small, corpus, tmp_path):
+    small.save(tmp_path / "a")
+    with hi2.HybridIndex.open(tmp_path / "a", "w") as writer:
+        for i in range(60, 75):
+            writer.add(corpus.vectors[i : i + 1], corpus.texts[i : i + 1], ids=[corpus.ids[i]])
+            if i % 3 == 0:
+                writer.commit()
+        writer.merge()
+        writer.commit()
+        writer.verify()
+        assert writer.ids() == corpus.ids[:75]
+        assert writer.info()["n_segments"] == 1
+
+
+def test_everything_can_be_deleted_and_the_index_lives_on(small, corpus, tmp_path):
+    small.save(tmp_path / "a")
+    with hi2.HybridIndex.open(tmp_path / "a", "w") as writer:
+        writer.delete(writer.ids())
+        writer.commit()
+        assert len(writer) == 0
+        assert writer.search(corpus.vectors[0], corpus.texts[0]).ids.tolist() == []
+        assert writer.search(corpus.vectors[:2], corpus.texts[:2], k=3).counts.tolist() == [0, 0]
+        empty = hi2.HybridIndex.open(tmp_path / "a")
+        empty.verify()
+        assert len(empty) == 0
+        writer.add(corpus.vectors[:2], corpus.texts[:2], ids=["a", "b"])
+        writer.commit()
+    assert hi2.HybridIndex.open(tmp_path / "a").ids() == ["a", "b"]
+
+
+def test_segments_stay_few_however_documents_come(corpus):
+    index = hi2.HybridIndex.build(corpus.vectors[:8], corpus.texts[:8], ids=corpus.ids[:8])
+    for i in range(8, 300):
+        index.add(corpus.vectors[i : i + 1], corpus.texts[i : i + 1], ids=[corpus.ids[i]])
+    assert index.info()["n_segments"] <= 3 * merging.MERGE_FACTOR
+    index.verify()
+    assert index.ids() == corpus.ids[:300]
+
+
+def test_a_mostly_deleted_segment_is_rewritten(corpus):
+    index = hi2.HybridIndex.build(corpus.vectors[:100], corpus.texts[:100], ids=corpus.ids[:100])
+    index.delete(corpus.ids[:70])
+    index.add(corpus.vectors[100:101], corpus.texts[100:101], ids=[corpus.ids[100]])
+    assert index.info()["n_deleted"] == 0
+
+
+def test_only_one_writer(small, tmp_path):
+    small.save(tmp_path / "a")
+    writer = hi2.HybridIndex.open(tmp_path / "a", "w")
+    with pytest.raises(hi2.Locked, match="Another writer"):
+        hi2.HybridIndex.open(tmp_path / "a", "w")
+    writer.close()
+    hi2.HybridIndex.open(tmp_path / "a", "w").close()
+
+
+def test_a_lock_dies_with_its_process(small, tmp_path):
+    small.save(tmp_path / "a")
+    child = os.fork()
+    if child == 0:
+        hi2.HybridIndex.open(tmp_path / "a", "w")
+        os.kill(os.getpid(), 9)
+    os.waitpid(child, 0)
+    hi2.HybridIndex.open(tmp_path / "a", "w").close()
+
+
+def test_an_index_in_memory_has_nothing_to_commit_to(small):
+    with pytest.raises(hi2.Error, match="save"):
+        small.commit()
+
+
+def test_a_reader_refuses_changes(small, corpus, tmp_path):
+    small.save(tmp_path / "a")
+    reader = hi2.HybridIndex.open(tmp_path / "a")
+    for change in (
+        lambda: reader.delete(corpus.ids[0]),
+        lambda: reader.add(corpus.vectors[:1], corpus.texts[:1], ids=["x"]),
+        lambda: reader.upsert(corpus.vectors[:1], corpus.texts[:1], ids=["x"]),
+        reader.merge,
+        reader.commit,
+    ):
+        with pytest.raises(hi2.ReadOnly, match="mode='w'"):
+            change()
+
+
+def test_a_supplied_fitted_part_is_used_as_it_is(corpus):
+    first = hi2.HybridIndex.build(corpus.vectors[:200], corpus.texts[:200])
+    model = first.model
+    second = hi2.HybridIndex.build(
+        corpus.vectors[200:], corpus.texts[200:], clusters=model.clusters, terms=model.terms, codec=model.codec
+    )
+    assert second.model.clusters is model.clusters
+    assert second.model.terms is model.terms
+    assert second.model.codec is model.codec
+
+
+def test_opening_is_instant_before_the_first_query(corpus, tmp_path):
+    """The tokenizer is the one part that takes time to load: it is left alone until a text needs it."""
+    hi2.HybridIndex.build(corpus.vectors, corpus.texts, ids=corpus.ids).save(tmp_path / "a")
+    index = hi2.HybridIndex.open(tmp_path / "a")
+    assert "_tokenizer" not in vars(index.model.terms.tokenizer)
+    index.search(corpus.query_vectors[0])
+    assert "_tokenizer" not in vars(index.model.terms.tokenizer)
+    index.search(corpus.query_vectors[0], corpus.query_texts[0])
+    assert "_tokenizer" in vars(index.model.terms.tokenizer)
+
+
+class Shelf(RuleBasedStateMachine):
+    """Any sequence of changes leaves the index equal to a plain dictionary of what was put in."""
+
+    @initialize(n=st.integers(1, 12))
+    def build(self, n):
+        rng = np.random.default_rng(0)
+        self.words = ["red", "green", "blue", "fast", "slow", "river", "stone", "cloud", "tree", "bird"]
+        self.rng = rng
+        self.kept: dict[str, tuple[np.ndarray, str]] = {}
+        self.counter = 0
+        vectors, texts, ids = self.make(n)
+        self.index = HybridIndex.build(vectors, texts, ids=ids, clusters=hi2.KMeans(3), keep_text=True)
+        self.note(vectors, texts, ids)
+
+    def make(self, n):
+        vectors = self.rng.integers(-3, 4, (n, 6)).astype(np.float32)
+        texts = [" ".join(self.rng.choice(self.words, 4)) for _ in range(n)]
+        ids = [f"d{self.counter + i}" for i in range(n)]
+        self.counter += n
+        return vectors, texts, ids
+
+    def note(self, vectors, texts, ids):
+        for vector, text, id in zip(vectors, texts, ids, strict=True):
+            self.kept.pop(id, None)
+            self.kept[id] = (vector, text)
+
+    @rule(n=st.integers(1, 5))
+    def add(self, n):
+        vectors, texts, ids = self.make(n)
+        self.index.add(vectors, texts, ids=ids)
+        self.note(vectors, texts, ids)
+
+    @rule(data=st.data())
+    def delete(self, data):
+        if self.kept:
+            id = data.draw(st.sampled_from(sorted(self.kept)))
+            self.index.delete(id)
+            del self.kept[id]
+
+    @rule(data=st.data())
+    def upsert(self, data):
+        if self.kept:
+            vectors, texts, ids = self.make(2)
+            ids[0] = data.draw(st.sampled_from(sorted(self.kept)))
+            self.index.upsert(vectors, texts, ids=ids)
+            self.note(vectors, texts, ids)
+
+    @rule()
+    def merge(self):
+        self.index.merge()
+
+    @invariant()
+    def equal(self):
+        if not hasattr(self, "index"):
+            return
+        assert len(self.index) == len(self.kept)
+        assert self.index.ids() == list(self.kept)
+        query = np.array([1, -1, 2, 0, 1, -2], np.float32)
+        hits = self.index.search(query, k=100, clusters=3)
+        order = {id: place for place, id in enumerate(self.kept)}
+        expected = sorted(self.kept, key=lambda id: (-float(self.kept[id][0] @ query), order[id]))
+        assert hits.ids.tolist() == expected
+        for id, stored in zip(self.kept, self.index.get(list(self.kept)), strict=True):
+            assert stored["text"] == self.kept[id][1]
+
+    def teardown(self):
+        if hasattr(self, "index"):
+            self.index.verify()
+
+
+TestShelf = Shelf.TestCase
+TestShelf.settings = settings(
+    max_examples=25, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
+)

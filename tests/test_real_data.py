@@ -1,0 +1,89 @@
+"""On real collections with real embeddings, the default index keeps what brute force finds, at a fraction of the cost."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hi2
+from hi2.evaluation.datasets import Collection
+from hi2.evaluation.measures import agreement, mean_recall
+
+K = 100
+
+
+@pytest.fixture(scope="module")
+def collection(request, data_folder):
+    """One collection: documents, test queries, judgements, and what brute force finds."""
+    folder = data_folder / request.param
+    if not (folder / "minilm").is_dir():
+        pytest.skip(f"{folder.name} with its vectors is not in HI2_DATA")
+    source = Collection(folder)
+    ids, texts = (list(part) for part in zip(*source.documents(), strict=True))
+    vectors = np.load(folder / "minilm" / "corpus.npy").astype(np.float32)
+    queries = source.queries()
+    judged = source.judgements("test")
+    rows = {id: row for row, id in enumerate(queries)}
+    names = [id for id in judged if id in rows]
+    query_vectors = np.load(folder / "minilm" / "queries.npy")[[rows[id] for id in names]].astype(np.float32)
+    relevant = [[doc for doc, grade in judged[id].items() if grade > 0] for id in names]
+    exact = []
+    for query in query_vectors:
+        scores = vectors @ query
+        best = np.argpartition(-scores, K)[:K]
+        exact.append([ids[i] for i in best[np.argsort(-scores[best])]])
+    return ids, texts, vectors, [queries[id] for id in names], query_vectors, relevant, exact
+
+
+def check_defaults(collection, max_share):
+    ids, texts, vectors, query_texts, query_vectors, relevant, exact = collection
+    index = hi2.HybridIndex.build(vectors, texts, ids=ids, codec=hi2.Flat())
+    hits = index.search(query_vectors, query_texts, k=K)
+    found, flat = mean_recall(hits.ids.tolist(), relevant, k=K), mean_recall(exact, relevant, k=K)
+    assert np.mean(hits.n_scored) <= max_share * len(ids)
+    assert found >= 0.99 * flat
+    everything = index.search(query_vectors[:50], k=K, clusters=index.model.n_clusters)
+    assert agreement(everything.ids.tolist(), exact[:50], k=K) > 0.999  # near-equal scores may swap at the end
+    return index, hits, found
+
+
+@pytest.mark.parametrize("collection", ["scifact"], indirect=True)
+def test_defaults_on_a_small_collection(collection):
+    check_defaults(collection, 0.20)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("collection", ["insuranceqa"], indirect=True)
+def test_defaults_where_clusters_matter(collection):
+    check_defaults(collection, 0.10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("collection", ["hotpotqa"], indirect=True)
+def test_defaults_where_terms_matter(collection):
+    _, _, _, _, query_vectors, relevant, _ = collection
+    index, hits, found = check_defaults(collection, 0.06)
+    probes = next(
+        n for n in range(1, 500) if index.search(query_vectors, k=1, clusters=n).n_scored.mean() >= hits.n_scored.mean()
+    )
+    clusters_alone = index.search(query_vectors, k=K, clusters=probes)
+    assert found >= mean_recall(clusters_alone.ids.tolist(), relevant, k=K) + 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("collection", ["insuranceqa"], indirect=True)
+def test_bytes_and_refine_at_compression(collection, tmp_path):
+    ids, texts, vectors, query_texts, query_vectors, relevant, exact = collection
+    index = hi2.HybridIndex.build(vectors, texts, ids=ids, codec=hi2.OPQ(), refine=hi2.Flat(), path=tmp_path / "a")
+    info = index.info()
+    assert info["bytes"]["codes"] == len(ids) * vectors.shape[1] // 8
+    own = info["bytes_per_doc"] - (info["bytes"]["codes"] + info["bytes"]["refine"]) / len(ids)
+    assert own <= 40
+    coarse = index.search(query_vectors, query_texts, k=K, refine=0)
+    fine = index.search(query_vectors, query_texts, k=K, refine=8)
+    assert mean_recall(fine.ids.tolist(), relevant, k=K) > mean_recall(coarse.ids.tolist(), relevant, k=K)
+    index.close()
+    index = hi2.HybridIndex.open(tmp_path / "a")
+    index.verify()
+    again = index.search(query_vectors, query_texts, k=K, refine=8)
+    assert (again.ids == fine.ids).all()
