@@ -5,8 +5,8 @@ needs nothing else. Any embeddings take their place.
 """
 
 import importlib
+import importlib.util
 import inspect
-import pkgutil
 import sys
 import tempfile
 import time

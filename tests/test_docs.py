@@ -25,7 +25,9 @@ def test_docstring_examples_run(name):
     assert failed == 0
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if "```python" in p.read_text(encoding="utf-8")], ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if "```python" in p.read_text(encoding="utf-8")], ids=lambda p: p.name
+)
 def test_python_blocks_of_a_page_run_in_order(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict = {}
@@ -90,6 +92,7 @@ def test_examples_run():
         assert run.returncode == 0, run.stderr
 
 
+@pytest.mark.slow
 def test_benchmarks_start(data_folder):
     """A smoke run: the smallest collection through the whole script."""
     script = ROOT / "benchmarks" / "unsupervised.py"

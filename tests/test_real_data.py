@@ -1,4 +1,4 @@
-"""On real collections with real embeddings, the default index keeps what brute force finds, at a fraction of the cost."""
+"""On real collections the default index keeps what brute force finds, at a fraction of the cost."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_defaults_where_terms_matter(collection):
 @pytest.mark.slow
 @pytest.mark.parametrize("collection", ["insuranceqa"], indirect=True)
 def test_bytes_and_refine_at_compression(collection, tmp_path):
-    ids, texts, vectors, query_texts, query_vectors, relevant, exact = collection
+    ids, texts, vectors, query_texts, query_vectors, relevant, _ = collection
     index = hi2.HybridIndex.build(vectors, texts, ids=ids, codec=hi2.OPQ(), refine=hi2.Flat(), path=tmp_path / "a")
     info = index.info()
     assert info["bytes"]["codes"] == len(ids) * vectors.shape[1] // 8

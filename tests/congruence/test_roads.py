@@ -209,7 +209,7 @@ def grown(corpus, index, bounds):
         terms=model.terms,
         codec=model.codec,
     )
-    for begin, end in itertools.pairwise(bounds):
+    for begin, end in itertools.pairwise(bounds[1:]):
         other.add(corpus.vectors[begin:end], corpus.texts[begin:end], ids=corpus.ids[begin:end])
     return other
 

@@ -1,0 +1,90 @@
+"""What each kernel costs, scalar against SIMD, in one interleaved run.
+
+    python benchmarks/kernels.py
+
+Medians of repeated runs on one thread: nanoseconds a document with codes in sequence and scattered over a store larger
+than the caches.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from hi2 import _native
+
+N = 400_000
+SCATTERED = 20_000
+REPEATS = 7
+
+
+def nanoseconds(run: Callable[[], object], n: int) -> float:
+    start = time.perf_counter()
+    run()
+    return (time.perf_counter() - start) / n * 1e9
+
+
+def report(name: str, runs: dict[str, tuple[Callable[[], object], int]]) -> None:
+    times: dict[str, list[float]] = {key: [] for key in runs}
+    for _ in range(REPEATS):
+        for key, (run, n) in runs.items():
+            times[key].append(nanoseconds(run, n))
+    print(name + ": " + ", ".join(f"{key} {np.median(values):.1f} ns" for key, values in times.items()))
+
+
+def main() -> None:
+    rng = np.random.default_rng(0)
+    docs = rng.integers(0, N, SCATTERED).astype(np.uint32)
+    levels = _native.simd_levels()
+
+    rows = rng.standard_normal((N, 384), np.float32)
+    query = rows[:1].copy()
+    report("dot, 384 floats, in sequence", {v: (lambda v=v: _native.dot(query, rows, v), N) for v in levels})
+    report(
+        "dot, 384 floats, scattered",
+        {v: (lambda v=v: _native.dot_gather(query[0], rows, docs, v), SCATTERED) for v in levels},
+    )
+    codes = rng.integers(0, 256, (4 * N, 48), np.uint8)
+    table = rng.standard_normal((48, 256), np.float32)
+    none, few = np.zeros(0, np.uint32), codes[:1].copy()
+    spread = rng.integers(0, len(codes), SCATTERED).astype(np.uint32)
+    report(
+        "pq, 48 bytes, in sequence", {v: (lambda v=v: _native.pq_scores(table, codes, none, v), 4 * N) for v in levels}
+    )
+    whole = {v: (lambda v=v: _native.pq_scores(table, few, spread % 1, v), SCATTERED) for v in levels}
+    report("pq, 48 bytes, one document again and again", whole)
+    columns = rng.standard_normal((8, 256), np.float32)
+    piece = table[0, :8].copy()
+    report(
+        "pq, table of one subspace of 8 floats",
+        {v: (lambda v=v: _native.pq_table(piece, columns, v), 1) for v in levels},
+    )
+
+    universe = N
+    for share in (0.0005, 0.01, 0.2):
+        own = np.sort(rng.choice(universe, int(share * universe), replace=False)).astype(np.uint32)
+        zeros = np.zeros(len(own), np.uint32)
+        _, offsets, blob = _native.encode_lists(zeros, own, zeros, universe, 4)
+        bits = 8 * int(offsets[-1]) / len(own)
+        key_bits, offset_bits = 1, max(1, int(offsets[-1]).bit_length())
+        directory = (
+            _native.pack(np.zeros(1, np.uint64), key_bits),
+            key_bits,
+            _native.pack(offsets, offset_bits),
+            offset_bits,
+            1,
+        )
+        row_bits = (universe - 1).bit_length()
+        store = np.zeros((universe, 1), np.uint8)
+        positions = _native.pack(np.arange(universe, dtype=np.uint64), row_bits)
+        segment = _native.Segment(universe, store, None, positions, row_bits, 0, None, None, 1, (directory, blob, 4))
+        report(
+            f"postings, {len(own)} of {universe} documents, {bits:.1f} bits each with a 4-bit rank",
+            {"decode into arrays": (lambda s=segment: s.term_list(0), len(own))},
+        )
+
+
+if __name__ == "__main__":
+    main()
