@@ -46,6 +46,8 @@ build = hi2.HybridIndex.build
         (r"'vectors'.*make no array|'vectors'.*shape", ([[1.0, 2.0], [3.0]], T[:2]), {}),
         (r"'vectors'.*\.npy", ("no_such_file.npy", T), {}),
         (r"'vectors'.*at least one batch", (iter([]), []), {}),
+        (r"'vectors'.*up to 1e\+16.*row 0", (V * 1e17, T), {}),
+        (r"'vectors'.*one dim.*batch 0", (iter([np.zeros((4, 0))]), T), {}),
         (r"'vectors'.*one dim.*batch 1", (iter([V, np.eye(3)]), T), {}),
         (r"'texts'.*one entry a vector \(4\).*Got 3", (V, T[:3]), {}),
         (r"'texts'.*one entry a vector \(4\).*Got 5", (V, [*T, "x"]), {}),
@@ -75,6 +77,7 @@ build = hi2.HybridIndex.build
         (r"'payload'.*mapping.*row 1", (V, T), {"payload": [{}, 3, {}, {}]}),
         (r"'payload'.*mapping.*row 3", (V, T), {"payload": [{}, {}, {}]}),
         (r"'payload'.*Got more", (V, T), {"payload": [{}] * 5}),
+        (r"'payload'.*string keys.*1 in row 0", (V, T), {"payload": [{"x": [{1: 2}]}] * 4}),
         (r"'payload'.*JSON.*row 0", (V, T), {"payload": [{"x": object()}] * 4}),
         (r"'payload'.*JSON.*row 0", (V, T), {"payload": [{"x": float("nan")}] * 4}),
         (r"'threads'.*at least|'threads'.*from 1", (V, T), {"threads": 0}),
@@ -83,6 +86,7 @@ build = hi2.HybridIndex.build
         (r"'term_weights'.*one entry a vector", (V,), {"term_weights": [{}] * 3}),
         (r"'term_weights'.*mapping.*row 0", (V,), {"term_weights": [3] * 4}),
         (r"'term_weights'.*finite.*row 2", (V,), {"term_weights": [{}, {}, {"a": float("nan")}, {}]}),
+        (r"'term_weights'.*up to 1e\+30.*row 0", (V,), {"term_weights": [{"a": 1e300}, {}, {}, {}]}),
         (r"'term_weights'.*below 30522", (V,), {"term_weights": [{99999: 1.0}, {}, {}, {}]}),
         (r"'tokenizer'", (V, T), {"terms": hi2.BM25(tokenizer=3)}),
     ],
@@ -196,6 +200,27 @@ def test_zero_vectors_and_constant_columns(corpus):
         assert index.search(np.zeros(4), k=5).scores.tolist() == [0] * 5
 
 
+@pytest.mark.parametrize("scale", [1e-30, 1e-20, 1, 1e20, 1e30])
+def test_cosine_does_not_depend_on_length(corpus, scale):
+    index = hi2.HybridIndex.build(corpus.vectors[:50] * scale, terms=None, metric="cosine")
+    hits = index.search(corpus.vectors[3] * scale, k=1, clusters=100)
+    np.testing.assert_allclose(hits.scores, 1, atol=1e-5)
+
+
+def test_numpy_integers_in_specs_are_integers(corpus, tmp_path):
+    five = np.int64(5)
+    index = hi2.HybridIndex.build(
+        corpus.vectors, corpus.texts, clusters=hi2.KMeans(five, seed=five), terms=hi2.BM25(five), codec=hi2.PQ(five)
+    )
+    index.save(tmp_path / "a")
+    assert hi2.HybridIndex.open(tmp_path / "a").model.specs() == index.model.specs()
+
+
+def test_integer_ids_run_out(corpus):
+    index = hi2.HybridIndex.build(corpus.vectors[:2], corpus.texts[:2], ids=[5, 2**63 - 1])
+    refused(r"'ids'.*used up", index.add, corpus.vectors[:1], corpus.texts[:1])
+
+
 def test_more_clusters_than_documents_are_as_many_as_documents(corpus):
     index = hi2.HybridIndex.build(corpus.vectors[:7], terms=None, clusters=hi2.KMeans(1000))
     assert index.model.n_clusters == 7
@@ -207,19 +232,11 @@ def test_a_single_document():
     index.verify()
 
 
-def test_parts_of_another_dimension_or_tokenizer_are_refused(corpus, tmp_path):
-    from tokenizers import Tokenizer, models, pre_tokenizers
-
+def test_parts_of_another_dimension_are_refused(corpus):
     model = hi2.HybridIndex.build(corpus.vectors, corpus.texts, codec=hi2.PQ(5)).model
     other = np.random.default_rng(0).standard_normal((20, 8)).astype(np.float32)
     refused(r"'clusters'.*dimension 8.*40", build, other, terms=None, clusters=model.clusters)
     refused(r"'codec'.*dimension 8.*40", build, other, terms=None, codec=model.codec)
-    words = Tokenizer(models.WordLevel({"a": 0, "[UNK]": 1}, unk_token="[UNK]"))
-    words.pre_tokenizer = pre_tokenizers.Whitespace()
-    from hi2.selectors.terms import check_same_tokenizer
-    from hi2.text.tokenizer import Tokenizer as Ours
-
-    refused(r"'tokenizer'.*built with", check_same_tokenizer, model.terms.tokenizer, Ours.load(words))
 
 
 def test_opening_what_is_not_an_index(tmp_path):

@@ -80,6 +80,34 @@ def test_codec_refine_and_exact_scores_are_told_apart(corpus):
     assert bare.explain(corpus.vectors[3], id=corpus.ids[3]).exact_score is None
 
 
+def test_a_document_the_refine_store_never_saw(corpus):
+    """Its rank is the codec's, and the words say so."""
+    index = hi2.HybridIndex.build(
+        corpus.vectors, corpus.texts, ids=corpus.ids, codec=hi2.PQ(1, bits=4), refine=hi2.Flat()
+    )
+    settings = {"k": 5, "clusters": 1000}
+    kinds = set()
+    for vector, text in zip(corpus.query_vectors, corpus.query_texts, strict=True):
+        by_codec = index.search(vector, text, **{**settings, "k": len(index)}, refine=0).ids.tolist()
+        rescored = index.search(vector, text, k=15, clusters=1000, refine=1).ids.tolist()
+        for id in (by_codec[2], by_codec[14], by_codec[15], by_codec[200]):
+            why = index.explain(vector, text, id=id, refine=3, **settings)
+            assert why.rescored == (id in rescored)
+            assert why.rank == (rescored.index(id) if id in rescored else by_codec.index(id)) + 1
+            assert (why.outcome == "found") == (id in rescored[:5])
+            assert ("too low to be rescored" in str(why)) == (id not in rescored)
+            kinds.add((why.outcome, why.rescored))
+    assert kinds == {("found", True), ("outscored", True), ("outscored", False)}
+
+
+def test_the_reason_no_term_was_opened(corpus, index):
+    clusters_only = hi2.HybridIndex.build(corpus.vectors, terms=None)
+    assert "built without terms" in str(clusters_only.explain(corpus.vectors[0], "text", id=0))
+    assert "skipped terms" in str(index.explain(VECTORS[0], "database", id="db", terms=0))
+    assert "has no text" in str(index.explain(VECTORS[0], id="db"))
+    assert "none of its tokens" in str(index.explain(VECTORS[0], "", id="db"))
+
+
 def test_explain_agrees_with_search(corpus):
     """Whatever the settings, the outcome is what the search did."""
     index = hi2.HybridIndex.build(corpus.vectors, corpus.texts, ids=corpus.ids)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
+import threading
 
 import numpy as np
 import pytest
@@ -12,8 +14,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import hi2
-from hi2 import merging
+from hi2 import index as index_module
+from hi2 import merging, store
 from hi2.index import HybridIndex
+
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
 
 @pytest.fixture
@@ -33,6 +38,7 @@ def test_len_and_membership(small, corpus):
     assert corpus.ids[60] not in small
     assert 3 not in small
     assert None not in small
+    assert True not in small
 
 
 def test_added_documents_are_found(small, corpus):
@@ -90,6 +96,22 @@ def test_integer_ids_continue_by_themselves(corpus):
     index.delete([100])
     index.add(corpus.vectors[8:9], corpus.texts[8:9])
     assert index.ids()[-1] == 101  # an id is not given twice
+    given = hi2.HybridIndex.build(corpus.vectors[:3], corpus.texts[:3], ids=[4, 9, 2])
+    given.add(corpus.vectors[3:4], corpus.texts[3:4])
+    assert given.ids() == [4, 9, 2, 10]
+
+
+def test_text_is_kept_because_the_index_keeps_it(corpus, tmp_path):
+    """Whatever became of the documents it began with."""
+    index = hi2.HybridIndex.build(corpus.vectors[:1], corpus.texts[:1], ids=["a"], keep_text=True, path=tmp_path / "a")
+    index.delete("a")
+    index.commit()
+    index.close()
+    with hi2.HybridIndex.open(tmp_path / "a", "w") as index:
+        index.add(corpus.vectors[1:2], corpus.texts[1:2], ids=["b"])
+        assert index.get("b")["text"] == corpus.texts[1]
+        index.add(corpus.vectors[2:3], corpus.texts[2:3], ids=["c"], keep_text=False)
+        assert index.get("c") == {"id": "c"}
 
 
 def test_text_and_payload_come_back(small, corpus, tmp_path):
@@ -150,6 +172,7 @@ def test_a_reader_keeps_its_snapshot_through_merges_and_garbage_collection(small
             writer.commit()
     again = reader.search(corpus.query_vectors, corpus.query_texts, k=20)
     assert (again.ids == expected.ids).all()
+    reader.verify()  # its files are gone from the folder, its maps are whole
     assert reader.get(corpus.ids[0])["text"] == corpus.texts[0]
     assert len(list((tmp_path / "a").glob("segment-*"))) <= 2  # the current one and the previous
 
@@ -221,6 +244,53 @@ def test_only_one_writer(small, tmp_path):
     hi2.HybridIndex.open(tmp_path / "a", "w").close()
 
 
+def test_a_closed_writer_takes_no_more_changes(small, corpus, tmp_path):
+    small.save(tmp_path / "a")
+    closed = hi2.HybridIndex.open(tmp_path / "a", "w")
+    closed.close()
+    with hi2.HybridIndex.open(tmp_path / "a", "w") as writer:
+        writer.delete(corpus.ids[0])
+        writer.commit()
+        for change in (lambda: closed.delete(corpus.ids[1]), closed.commit, closed.merge):
+            with pytest.raises(hi2.Error, match="closed"):
+                change()
+    assert len(hi2.HybridIndex.open(tmp_path / "a")) == 59
+    assert len(closed.search(corpus.vectors[0], k=3)) == 3  # it can still be searched
+
+
+def test_a_writer_that_is_forgotten_gives_its_lock_back(small, tmp_path):
+    small.save(tmp_path / "a")
+    writer = hi2.HybridIndex.open(tmp_path / "a", "w")
+    del writer
+    gc.collect()
+    hi2.HybridIndex.open(tmp_path / "a", "w").close()
+
+
+@needs_fork
+def test_a_forked_child_neither_holds_nor_frees_the_lock(small, corpus, tmp_path):
+    small.save(tmp_path / "a")
+    writer = hi2.HybridIndex.open(tmp_path / "a", "w")
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(write)
+        try:
+            writer.commit()
+        except hi2.Error:
+            os.read(read, 1)  # lives on until the parent is done
+            os._exit(0)
+        os._exit(1)
+    with pytest.raises(hi2.Locked):
+        hi2.HybridIndex.open(tmp_path / "a", "w")
+    writer.delete(corpus.ids[0])
+    writer.commit()
+    writer.close()
+    hi2.HybridIndex.open(tmp_path / "a", "w").close()  # though the child is alive
+    os.close(write)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@needs_fork
 def test_a_lock_dies_with_its_process(small, tmp_path):
     small.save(tmp_path / "a")
     child = os.fork()
@@ -270,6 +340,131 @@ def test_opening_is_instant_before_the_first_query(corpus, tmp_path):
     assert "_tokenizer" not in vars(index.model.terms.tokenizer)
     index.search(corpus.query_vectors[0], corpus.query_texts[0])
     assert "_tokenizer" in vars(index.model.terms.tokenizer)
+
+
+@pytest.mark.parametrize(("commits", "attempts"), [(1, 1), (2, 10)])
+def test_a_reader_that_a_writer_overtakes(small, corpus, tmp_path, monkeypatch, commits, attempts):
+    """Between reading the manifest and opening its files one commit does no harm, and after two it tries again."""
+    small.save(tmp_path / "a")
+    writer = hi2.HybridIndex.open(tmp_path / "a", "w")
+    read, overtaken = store.read_manifest, []
+
+    def read_and_be_overtaken(folder, *name):
+        manifest = read(folder, *name)
+        if not overtaken:
+            overtaken.append(True)
+            for i in range(commits):
+                writer.delete(corpus.ids[i])
+                writer.merge()
+                writer.commit()
+        return manifest
+
+    monkeypatch.setattr(store, "_ATTEMPTS", attempts)
+    monkeypatch.setattr(store, "read_manifest", read_and_be_overtaken)
+    reader = hi2.HybridIndex.open(tmp_path / "a")
+    assert len(reader) == (60 if commits == 1 else 58)
+    reader.verify()
+    writer.close()
+
+
+def test_an_interrupt_after_the_commit_took_effect_harms_nothing(small, corpus, tmp_path, monkeypatch):
+    small.save(tmp_path / "a")
+    with hi2.HybridIndex.open(tmp_path / "a", "w") as writer:
+        writer.delete(corpus.ids[0])
+        write = store.write_manifest
+
+        def write_and_be_interrupted(*arguments):
+            write(*arguments)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(store, "write_manifest", write_and_be_interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            writer.commit()
+        monkeypatch.undo()
+        taken = hi2.HybridIndex.open(tmp_path / "a")
+        assert len(taken) == 59
+        writer.delete(corpus.ids[1])
+        writer.commit()
+    taken.verify()
+    again = hi2.HybridIndex.open(tmp_path / "a")
+    again.verify()
+    assert len(again) == 58
+
+
+def test_files_in_doubt_are_never_removed(small, corpus, tmp_path, monkeypatch):
+    small.save(tmp_path / "a")
+    (tmp_path / "a" / "model_card.md").write_text("mine")
+    (tmp_path / "a" / "models").mkdir()
+    before = set((tmp_path / "a").rglob("*"))
+    with hi2.HybridIndex.open(tmp_path / "a", "w") as writer:
+        monkeypatch.setattr(store.Writer, "_named_files", lambda self: None)  # as when a manifest cannot be read
+        writer.delete(corpus.ids[0])
+        writer.merge()
+        writer.commit()
+    monkeypatch.undo()
+    assert before <= set((tmp_path / "a").rglob("*"))
+    hi2.HybridIndex.open(tmp_path / "a", "w").close()
+    assert (tmp_path / "a" / "model_card.md").exists()
+    assert (tmp_path / "a" / "models").exists()
+
+
+def test_additions_leave_memory_when_they_are_many(small, corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr(index_module, "SEAL_DOCUMENTS", 20)
+    small.save(tmp_path / "a")
+    with hi2.HybridIndex.open(tmp_path / "a", "w") as writer:
+        for i in range(60, 110, 5):
+            writer.add(corpus.vectors[i : i + 5], corpus.texts[i : i + 5], ids=corpus.ids[i : i + 5])
+            held = [live for live in writer._state.snapshot.lives if live.segment.files is None]
+            assert sum(live.n_alive for live in held) < 20
+        assert len(hi2.HybridIndex.open(tmp_path / "a")) == 60  # sealed is not committed
+        writer.commit()
+        writer.verify()
+        assert writer.ids() == corpus.ids[:110]
+
+
+def test_merging_keeps_refine_codes(corpus):
+    parts = {"codec": hi2.PQ(5), "refine": hi2.Flat(), "clusters": hi2.KMeans(20)}
+    index = hi2.HybridIndex.build(corpus.vectors[:200], corpus.texts[:200], ids=corpus.ids[:200], **parts)
+    index.add(corpus.vectors[200:300], corpus.texts[200:300], ids=corpus.ids[200:300])
+    index.delete(corpus.ids[50:60])
+    before = index.search(corpus.query_vectors, corpus.query_texts, k=20)
+    index.merge()
+    after = index.search(corpus.query_vectors, corpus.query_texts, k=20)
+    assert (before.ids == after.ids).all()
+    assert (before.scores == after.scores).all()
+    position = {id: i for i, id in enumerate(corpus.ids)}
+    exact = corpus.vectors[position[after.ids[0, 0]]] @ corpus.query_vectors[0]
+    assert after.scores[0, 0] == pytest.approx(exact, abs=1e-5)
+
+
+def test_saves_to_one_path_at_once(small, tmp_path):
+    """One wins, the others are refused, and what is there is whole."""
+    outcomes = []
+
+    def save():
+        try:
+            small.save(tmp_path / "a")
+            outcomes.append("saved")
+        except hi2.Error:
+            outcomes.append("refused")
+
+    threads = [threading.Thread(target=save) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert outcomes.count("saved") == 1
+    hi2.HybridIndex.open(tmp_path / "a").verify()
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_progress_is_shown_when_asked_for(corpus, capfd):
+    hi2.HybridIndex.build(corpus.vectors, corpus.texts, progress=True)
+    shown = capfd.readouterr().err
+    for phase in ("read texts", "fit clusters", "assign clusters", "file documents"):
+        assert phase in shown
+    hi2.HybridIndex.build(corpus.vectors, corpus.texts)
+    assert capfd.readouterr().err == ""
 
 
 class Shelf(RuleBasedStateMachine):

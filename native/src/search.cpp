@@ -85,16 +85,20 @@ void Searcher::scan_segment(std::uint32_t number, const LiveSegment& live, std::
         }
     };
 
-    each_range([&](std::uint32_t cluster, Doc begin, Doc end) {
-        visited_.fill(begin, end);
-        score_range(number, live, begin, end, residual ? anchor_score(cluster) : 0.0f);
-    });
-
+    // The bits are this thread's for the next query too: damage met on the way must not leave any behind.
     pending_.clear();
+    const auto clear = [&] {
+        for (const Doc doc : pending_) visited_.erase(doc);
+        each_range([&](std::uint32_t, Doc begin, Doc end) { visited_.clear_range(begin, end); });
+    };
     const auto meet = [&](Doc doc) {
         if (visited_.insert(doc)) pending_.push_back(doc);
     };
     try {
+        each_range([&](std::uint32_t cluster, Doc begin, Doc end) {
+            visited_.fill(begin, end);
+            score_range(number, live, begin, end, residual ? anchor_score(cluster) : 0.0f);
+        });
         for (const std::uint32_t cluster : probed_) {
             const std::size_t i = segment.copies.directory().find(cluster);
             if (i < segment.copies.directory().size())
@@ -108,13 +112,10 @@ void Searcher::scan_segment(std::uint32_t number, const LiveSegment& live, std::
                 });
         }
     } catch (...) {
-        // The bits are this thread's for the next query too: a damaged list must not leave any behind.
-        for (const Doc doc : pending_) visited_.erase(doc);
-        each_range([&](std::uint32_t, Doc begin, Doc end) { visited_.clear_range(begin, end); });
+        clear();
         throw;
     }
-    for (const Doc doc : pending_) visited_.erase(doc);
-    each_range([&](std::uint32_t, Doc begin, Doc end) { visited_.clear_range(begin, end); });
+    clear();
     score_pending(number, live);
 }
 

@@ -170,4 +170,12 @@ int main() {
     std::copy(kept.begin(), kept.end(), w.blob.begin());
     searcher.search(w.model, {&live, 1}, query.data(), every, {10, 2, 9, 0}, after);
     CHECK(before == after);
+
+    // So does a row that does not exist, met while a cluster's range is scored.
+    const auto rows = w.rows;
+    std::fill(w.rows.begin(), w.rows.end(), std::uint8_t{0xff});
+    CHECK_THROWS(searcher.search(w.model, {&live, 1}, query.data(), every, {10, 2, 9, 0}, ignored), hi2::Damaged);
+    std::copy(rows.begin(), rows.end(), w.rows.begin());
+    searcher.search(w.model, {&live, 1}, query.data(), every, {10, 2, 9, 0}, after);
+    CHECK(before == after);
 }

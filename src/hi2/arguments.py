@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import operator
 import os
 from typing import SupportsIndex
@@ -26,11 +27,19 @@ def integer(name: str, value: SupportsIndex, *, low: int, high: int | None = Non
 def real(name: str, value: float, *, low: float, high: float) -> float:
     """Return ``value`` as a float within [low, high]."""
     must = f"a number from {low} to {high}"
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise invalid(name, must, repr(value))
     if not low <= value <= high:
         raise invalid(name, must, value)
     return float(value)
+
+
+def normalise_integers(spec: object, **bounds: tuple[int, int | None]) -> None:
+    """Check the integer fields of a frozen spec and keep them as plain ints; None stays None."""
+    for name, (low, high) in bounds.items():
+        value = getattr(spec, name)
+        if value is not None:
+            object.__setattr__(spec, name, integer(name, value, low=low, high=high))
 
 
 def thread_count(threads: int | None) -> int:

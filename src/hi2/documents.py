@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hi2.errors import InvalidParameter, invalid
-from hi2.filing import Draft, Postings, Pruned, prune
+from hi2.filing import Draft, Postings, Pruned, StoredRows, prune
 from hi2.ids import IdColumn, id_column
 from hi2.model import Model
 from hi2.progress import Progress
@@ -63,6 +63,8 @@ def collect(
     source = open_vectors(vectors, metric=metric, dim=dim)
     if source.n == 0:
         raise invalid("vectors", "of at least one document", "an empty array")
+    if ids is None and first_id + source.n > 2**63:
+        raise invalid("ids", "given: the integers that follow the last id are used up", None)
     column = IdColumn(np.arange(first_id, first_id + source.n, dtype=np.int64)) if ids is None else id_column(ids)
     _check_count("ids", len(column), source.n)
     if isinstance(texts, str):
@@ -111,7 +113,7 @@ def draft_of(model: Model, documents: Documents, *, threads: int, progress: Prog
         refine_codes=None if model.refine is None else lambda rows: encode(model.refine, rows),
         terms=terms,
         copies=copies,
-        stored=None if stored is None else stored.take,
+        stored=None if stored is None else StoredRows(stored.lengths, stored.take),
         pruned=pruned,
     )
 
@@ -193,6 +195,18 @@ def _batches(texts: Iterable[str] | None, n_docs: int) -> Iterator[list[Any]]:
         yield batch
 
 
+def _check_keys(value: object, row: int) -> None:
+    """JSON would turn other keys into strings, and two of them into one."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if not isinstance(key, str):
+                raise invalid("payload", "mappings with string keys", f"{key!r} in row {row}")
+            _check_keys(inner, row)
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            _check_keys(inner, row)
+
+
 def _line(text: str | None, payload: Iterator[Mapping[str, Any]] | None, row: int) -> bytes:
     stored: dict[str, Any] = {} if text is None else {"text": text}
     if payload is not None:
@@ -200,6 +214,7 @@ def _line(text: str | None, payload: Iterator[Mapping[str, Any]] | None, row: in
         if value is None or not isinstance(value, Mapping):
             raise invalid("payload", "one mapping a document", f"{value!r} in row {row}")
         stored["payload"] = dict(value)
+        _check_keys(value, row)
     try:
         return (json.dumps(stored, ensure_ascii=False, allow_nan=False) + "\n").encode()
     except (TypeError, ValueError, RecursionError) as error:

@@ -41,7 +41,7 @@ class Explanation:
 
     ``outcome`` is 'found', 'outscored', 'no shared list' or 'not in the index'. ``score`` is the codec's,
     ``refine_score`` the refine store's, ``exact_score`` the inner product where full vectors are kept. ``rank`` counts
-    from 1 among the documents scored.
+    from 1: by the refine store where ``rescored``, else by the codec among all documents scored.
     """
 
     id: Id
@@ -49,6 +49,7 @@ class Explanation:
     k: int
     n_scored: int
     rank: int | None = None
+    rescored: bool = False
     score: float | None = None
     refine_score: float | None = None
     exact_score: float | None = None
@@ -57,6 +58,7 @@ class Explanation:
     terms: tuple[TermMatch, ...] = ()
     query_terms: tuple[str, ...] = ()
     unmatched_terms: tuple[str, ...] = ()
+    no_terms: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
@@ -70,11 +72,11 @@ class Explanation:
         if self.outcome == "found":
             lines.append(f"{name} was found at rank {self.rank} of {self.n_scored} documents scored.")
         elif self.outcome == "outscored":
-            lines.append(
-                f"{name} was scored but is not among the best {self.k}: rank {self.rank} of {self.n_scored}. "
-                f"The last hit has {self.lowest_hit:.4f}. Ask for a larger k"
-                + (" or a deeper refine." if self.refine_score is not None else ".")
-            )
+            lines.append(f"{name} was scored but is not among the best {self.k}: rank {self.rank} of {self.n_scored}.")
+            if self.refine_score is not None and not self.rescored:
+                lines.append("The codec ranks it too low to be rescored: ask for a deeper refine or a finer codec.")
+            else:
+                lines.append(f"The last hit has {self.lowest_hit:.4f}: ask for a larger k.")
         else:
             lines.append(f"{name} was not scored: no list the query opened holds it.")
             nearest = min((match.place for match in self.clusters), default=None)
@@ -87,8 +89,8 @@ class Explanation:
         for term in self.terms:
             state = "opened" if term.counts else "beyond per_doc, not counted"
             lines.append(f"- its term {term.term!r} (number {term.rank + 1} of the document) is in the query: {state}.")
-        if not self.query_terms:
-            lines.append("- the query opened no term: it has no text, or none of its tokens is known.")
+        if self.no_terms is not None:
+            lines.append(f"- the query opened no term: {self.no_terms}.")
         elif not self.terms:
             lines.append(f"- it is filed under none of the query's terms ({', '.join(self.query_terms)}).")
         if self.unmatched_terms:
@@ -111,25 +113,37 @@ def explain(state: State, vector: Any, text: str | None, effort: Effort, *, id: 
     admitted = any(match.opened for match in clusters) or any(match.counts for match in terms)
 
     ids = hits.ids.tolist()
-    rank: int | None = ids.index(id) + 1 if id in ids else None
+    rank = ids.index(id) + 1 if id in ids else None
+    rescored = effort.depth > 0 and rank is not None
     if rank is None and admitted:
-        every = search(state, vector, text, replace(effort, k=max(hits.n_scored, 1))).ids.tolist()
-        if id not in every:
-            raise FormatError(f"The index is damaged: {id!r} is filed but cannot be scored. Run verify().")
-        rank = every.index(id) + 1
+        rank, rescored = _rank(state, vector, text, replace(effort, k=hits.n_scored), id)
     return Explanation(
         id=id,
         outcome="found" if id in ids else "outscored" if admitted else "no shared list",
         k=effort.k,
         n_scored=hits.n_scored,
         rank=rank,
+        rescored=rescored,
         lowest_hit=float(hits.scores[-1]) if len(hits) else None,
         clusters=clusters,
         terms=terms,
         query_terms=query_terms,
         unmatched_terms=unmatched,
+        no_terms=_no_terms(state, text, effort, query_terms),
         **_scores(state, place, query),
     )
+
+
+def _rank(state: State, vector: Any, text: str | None, effort: Effort, id: Id) -> tuple[int, bool]:
+    """Return a scored document's rank, and whether it is among those the refine store rescored."""
+    if effort.depth > 0:
+        rescored = search(state, vector, text, effort).ids.tolist()
+        if id in rescored:
+            return rescored.index(id) + 1, True
+    by_codec = search(state, vector, text, replace(effort, depth=0)).ids.tolist()
+    if id not in by_codec:
+        raise FormatError(f"The index is damaged: {id!r} is filed but cannot be scored. Run verify().")
+    return by_codec.index(id) + 1, False
 
 
 def _clusters(state: State, place: Place, query: Floats, effort: Effort) -> tuple[ClusterMatch, ...]:
@@ -154,7 +168,7 @@ def _terms(
     state: State, place: Place, text: str | None, effort: Effort
 ) -> tuple[tuple[TermMatch, ...], tuple[str, ...], tuple[str, ...]]:
     selector = state.model.terms
-    if selector is None or text is None or effort.terms == 0:
+    if selector is None or text is None or effort.terms == 0 or effort.per_doc == 0:
         return (), (), ()
     _, opened = selector.query_terms([text], effort.terms)
     matches, unmatched = [], []
@@ -168,6 +182,17 @@ def _terms(
             unmatched.append(selector.tokenizer.name(term))
     names = tuple(selector.tokenizer.name(term) for term in opened.tolist())
     return tuple(matches), names, tuple(unmatched)
+
+
+def _no_terms(state: State, text: str | None, effort: Effort, opened: tuple[str, ...]) -> str | None:
+    """Why a query opened no term; None if it opened some."""
+    if state.model.terms is None:
+        return "the index was built without terms"
+    if effort.terms == 0 or effort.per_doc == 0:
+        return "the search skipped terms"
+    if text is None:
+        return "it has no text"
+    return None if opened else "none of its tokens is known"
 
 
 def _scores(state: State, place: Place, query: Floats) -> dict[str, float | None]:

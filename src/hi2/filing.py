@@ -17,6 +17,7 @@ from hi2.storage.arrays import Sink, put_array
 from hi2.types import I64, U32, U64, Array, Bytes
 
 _DOCS_AT_A_TIME = 8192
+_LINES_AT_A_TIME = 512
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,14 @@ class Postings:
     keys: U32
     rows: U32
     ranks: U32
+
+
+@dataclass(frozen=True)
+class StoredRows:
+    """JSON lines to keep: their lengths by row, and the lines of some rows when asked."""
+
+    lengths: U64
+    read: Callable[[I64], Ragged]
 
 
 @dataclass(frozen=True)
@@ -41,7 +50,7 @@ class Draft:
     """A segment to be: everything by arrival row.
 
     ``labels`` is the cluster of every row. ``codes`` and ``refine_codes`` give the codes of some rows when asked.
-    ``terms`` and ``copies`` are postings (key, row, rank). ``stored`` gives the JSON lines of some rows.
+    ``terms`` and ``copies`` are postings (key, row, rank). ``stored`` gives JSON lines.
     """
 
     ids: IdColumn
@@ -50,7 +59,7 @@ class Draft:
     refine_codes: Callable[[I64], Bytes] | None
     terms: Postings | None = None
     copies: Postings | None = None
-    stored: Callable[[I64], Ragged] | None = None
+    stored: StoredRows | None = None
     pruned: Pruned = field(default_factory=Pruned)
 
 
@@ -88,7 +97,7 @@ def write_segment(sink: Sink, model: Model, draft: Draft, report: Phase = lambda
     if model.refine is not None and draft.refine_codes is not None:
         sink.put("refine_codes.npy", np.uint8, (n, model.refine.code_bytes), blocks(draft.refine_codes))
     if draft.stored is not None:
-        _put_stored(sink, draft.stored, n)
+        _put_stored(sink, draft.stored)
     return SegmentMeta(
         n_docs=n,
         ids=draft.ids.kind,
@@ -145,11 +154,10 @@ def _put_lists(sink: Sink, name: str, postings: Postings, docs: I64, n_keys: int
     return len(keys)
 
 
-def _put_stored(sink: Sink, read: Callable[[I64], Ragged], n: int) -> None:
-    lengths = []
-    for begin in range(0, n, _DOCS_AT_A_TIME):
-        lengths.append(read(np.arange(begin, min(begin + _DOCS_AT_A_TIME, n))).lengths)
-    ends = np.cumsum(np.concatenate(lengths) if lengths else np.zeros(0), dtype=np.uint64)
+def _put_stored(sink: Sink, stored: StoredRows) -> None:
+    n = len(stored.lengths)
+    ends = np.cumsum(stored.lengths, dtype=np.uint64)
     put_array(sink, "stored_ends.npy", ends)
-    blocks = (read(np.arange(begin, min(begin + _DOCS_AT_A_TIME, n))).data for begin in range(0, n, _DOCS_AT_A_TIME))
+    bounds = range(0, n, _LINES_AT_A_TIME)
+    blocks = (stored.read(np.arange(begin, min(begin + _LINES_AT_A_TIME, n))).data for begin in bounds)
     sink.put("stored.jsonl", np.uint8, (int(ends[-1]) if n else 0,), blocks)

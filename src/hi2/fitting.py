@@ -10,7 +10,7 @@ from hi2.errors import invalid
 from hi2.model import Model
 from hi2.progress import Progress
 from hi2.selectors.clusters import ClusterSelector, KMeans
-from hi2.selectors.terms import BM25, TermSelector, TermWeights, check_same_tokenizer
+from hi2.selectors.terms import BM25, TermSelector, TermWeights
 from hi2.text.tokenizer import Tokenizer
 from hi2.types import Floats
 from hi2.vectors import Vectors
@@ -74,7 +74,6 @@ def _fit_terms(
     if terms is None or reader is None or documents.bags is None:
         return None
     if isinstance(terms, TermSelector):
-        check_same_tokenizer(terms.tokenizer, reader.tokenizer)
         return terms
     return reader.spec.fit(documents.bags, reader.tokenizer)
 

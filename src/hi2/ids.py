@@ -38,6 +38,10 @@ class IdColumn:
         """Return some rows as a column of their own."""
         return IdColumn(self.values.take(rows) if isinstance(self.values, Ragged) else self.values[rows])
 
+    def next_integer(self) -> int:
+        """Return the integer after the largest id; 0 for strings."""
+        return 0 if isinstance(self.values, Ragged) or not len(self) else int(self.values.max()) + 1
+
     def as_list(self) -> list[Id]:
         """Return the ids as Python objects."""
         if isinstance(self.values, Ragged):

@@ -26,11 +26,14 @@ from hi2.searching import resolve_effort, search
 from hi2.segment import Segment
 from hi2.selectors.clusters import ClusterSelector, KMeans
 from hi2.selectors.terms import BM25, TermSelector, TermWeights
-from hi2.snapshot import EMPTY, Place, Snapshot
+from hi2.snapshot import EMPTY, Place
 from hi2.storage.arrays import MemorySink
 from hi2.store import State, Stored, Writer, new_folder, read_index, write_copy
 from hi2.types import Hits, Id
 from hi2.vectors import METRICS
+
+#: What was added to an index on disk leaves memory when it comes to this many documents.
+SEAL_DOCUMENTS = 1 << 16
 
 if TYPE_CHECKING:
     from hi2.explanation import Explanation
@@ -56,6 +59,7 @@ class HybridIndex:
         self._writer = writer
         self._stored = stored
         self._change = threading.RLock()
+        self._closed = False
 
     # -- making one ---------------------------------------------------------------------------------------------------
 
@@ -121,7 +125,7 @@ class HybridIndex:
             threads=n_threads,
             progress=bars,
         )
-        state = State(model, EMPTY, Added(), documents.vectors.n if ids is None else 0)
+        state = State(model, EMPTY, Added(), documents.ids.next_integer(), keep_text)
         if path is None:
             return cls(replace(state, snapshot=EMPTY.plus(_file(model, documents, n_threads, bars))))
         return _build_on_disk(Path(path), state, documents, n_threads, bars)
@@ -153,13 +157,14 @@ class HybridIndex:
         return cls(stored.state, writer=writer, stored=stored)
 
     def save(self, path: str | Path, *, progress: bool | None = None) -> None:
-        """Write a copy of the index to a new folder; a crash leaves the whole copy or nothing."""
+        """Write a copy of the index to a new folder, which takes its name when it is whole."""
         write_copy(Path(path), self._state, Progress(progress))
 
     def close(self) -> None:
-        """Give the writer's lock back. Changes since the last commit are dropped."""
+        """Give the writer's lock back; changes since the last commit are dropped, and no more are taken."""
         if self._writer is not None:
             self._writer.close()
+            self._closed = True
 
     def __enter__(self) -> HybridIndex:
         return self
@@ -183,7 +188,8 @@ class HybridIndex:
         return self._state.snapshot.n_alive
 
     def __contains__(self, id: object) -> bool:
-        return isinstance(id, (int, str, np.integer)) and self._state.snapshot.find([check_id(id)])[0] is not None
+        known = isinstance(id, (int, str, np.integer)) and not isinstance(id, bool)
+        return known and self._state.snapshot.find([check_id(id)])[0] is not None
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{name}={spec}" for name, spec in self.model.specs().items() if spec is not None)
@@ -240,8 +246,9 @@ class HybridIndex:
         """Return the ``k`` best documents of one query, (dim,) with a string, or of a batch, (n, dim) with n strings.
 
         ``clusters`` clusters are opened and up to ``terms`` terms; 0 skips a side, None takes the default. Only the
-        ``per_doc`` best terms of every document count, as if the index had been built with it. ``refine`` times k
-        hits are rescored by the refine store, if there is one; 0 skips it. ``threads`` share a batch.
+        ``per_doc`` best terms of every document count, as if the index had been built with it (γ pruning apart).
+        ``refine`` times k hits are rescored by the refine store, if there is one; 0 skips it. ``threads`` share a
+        batch.
         """
         state = self._state
         effort = resolve_effort(state.model, k=k, clusters=clusters, terms=terms, per_doc=per_doc, refine=refine)
@@ -331,11 +338,7 @@ class HybridIndex:
         with self._changing():
             lives = self._state.snapshot.lives
             if len(lives) > 1 or any(live.alive is not None for live in lives):
-                with Progress(progress).phase("merge", self._state.snapshot.n_alive) as report:
-                    if self._writer is not None:
-                        self._state = self._writer.merge(self._state, 0, len(lives), report)
-                    else:
-                        self._state = _merge_in_memory(self._state, 0, len(lives))
+                self._state = self._merged(self._state, 0, len(lives), Progress(progress))
 
     def commit(self, *, progress: bool | None = None) -> None:
         """Make every change since the last commit durable at once; readers opened before keep what they saw."""
@@ -350,14 +353,26 @@ class HybridIndex:
         if self._stored is not None and self._writer is None:
             raise ReadOnly(f"{self._stored.folder} was opened for reading. Open it with mode='w' to change it.")
         with self._change:
+            if self._closed:
+                raise ReadOnly("The index was closed. Open it again with mode='w' to change it.")
             yield
+
+    def _merged(self, state: State, begin: int, end: int, bars: Progress) -> State:
+        """Return the state with segments [begin, end) as one: on disk if the index is, else in memory."""
+        if self._writer is None:
+            return _merge_in_memory(state, begin, end)
+        with bars.phase("merge", state.snapshot.n_alive) as report:
+            try:
+                return self._writer.merge(state, begin, end, report)
+            except OSError as error:
+                raise Error(f"The merge failed: {error}. Nothing was changed; make room and merge again.") from error
 
     def _collect(
         self, vectors: Any, texts: Any, ids: Any, weights: Any, payload: Any, keep_text: bool | None, bars: Progress
     ) -> Documents:
         model, snapshot = self._state.model, self._state.snapshot
         if keep_text is None:
-            keep_text = texts is not None and _keeps_text(snapshot)
+            keep_text = texts is not None and self._state.keep_text
         if ids is None and snapshot.id_kind == "str":
             raise invalid("ids", "given: this index has string ids", None)
         documents = collect(
@@ -384,16 +399,17 @@ class HybridIndex:
 
     def _add(self, state: State, documents: Documents, threads: int, bars: Progress) -> None:
         segment = _file(state.model, documents, threads, bars)
-        largest = int(documents.ids.values.max()) if isinstance(documents.ids.values, np.ndarray) else -1
         state = replace(
             state,
             snapshot=state.snapshot.plus(segment),
             added=state.added.plus(len(documents.ids), documents.bags, state.model.n_terms),
-            next_id=max(state.next_id, largest + 1),
+            next_id=max(state.next_id, documents.ids.next_integer()),
         )
         n_disk = sum(live.segment.files is not None for live in state.snapshot.lives)
         while plan := plan_merge(state.snapshot.lives[n_disk:]):
             state = _merge_in_memory(state, n_disk + plan[0], n_disk + plan[1])
+        if self._writer is not None and sum(live.n_alive for live in state.snapshot.lives[n_disk:]) >= SEAL_DOCUMENTS:
+            state = self._merged(state, n_disk, len(state.snapshot.lives), bars)
         self._state = state
 
 
@@ -412,6 +428,7 @@ def _build_on_disk(folder: Path, state: State, documents: Documents, threads: in
             meta = write_segment(sink, state.model, draft, report)
         segment = writer.open_segment(state.model, meta, sink)
         writer.commit(replace(state, snapshot=EMPTY.plus(segment)), bars)
+        del segment, draft  # Windows renames no folder whose files are mapped
     return HybridIndex.open(folder, "w")
 
 
@@ -420,7 +437,3 @@ def _merge_in_memory(state: State, begin: int, end: int) -> State:
     meta = merge_segments(sink, state.model, state.snapshot.lives[begin:end])
     segment = Segment(state.model, meta, sink.arrays)
     return replace(state, snapshot=state.snapshot.with_merged(begin, end, segment))
-
-
-def _keeps_text(snapshot: Snapshot) -> bool:
-    return any(live.segment.keeps_documents and "text" in live.segment.stored(0) for live in snapshot.lives)

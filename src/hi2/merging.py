@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from hi2.filing import Draft, Postings, Pruned, write_segment
+from hi2.filing import Draft, Postings, Pruned, StoredRows, write_segment
 from hi2.ids import IdColumn
 from hi2.model import Model
 from hi2.progress import Phase
@@ -118,7 +118,7 @@ def _postings(sources: list[_Source], bases: Array, decode: Callable[[Segment], 
     return Postings(np.concatenate(keys), np.concatenate(rows), np.concatenate(ranks))
 
 
-def _stored(sources: list[_Source], bases: Array) -> Callable[[I64], Ragged]:
+def _stored(sources: list[_Source], bases: Array) -> StoredRows:
     columns = [
         source.live.segment.stored_column()
         if source.live.segment.keeps_documents
@@ -134,4 +134,5 @@ def _stored(sources: list[_Source], bases: Array) -> Callable[[I64], Ragged]:
         ]
         return Ragged.concatenate(parts)
 
-    return read
+    lengths = [column.lengths[source.kept_rows] for column, source in zip(columns, sources, strict=True)]
+    return StoredRows(np.concatenate(lengths), read)

@@ -48,11 +48,17 @@ class Ragged:
 
     def take(self, rows: I64) -> Ragged:
         """Return some rows as a column of their own."""
+        rows = np.asarray(rows, np.int64)
         lengths = self.lengths[rows]
         ends = np.cumsum(lengths, dtype=np.uint64)
-        begins = self.ends[rows] - lengths
-        shift = np.repeat(begins - (ends - lengths), lengths.astype(np.int64))
-        return Ragged(ends, self.data[shift + np.arange(len(shift), dtype=np.uint64)])
+        if not len(rows):
+            return Ragged(ends, np.zeros(0, np.uint8))
+        lasts = self.ends[rows]
+        # Rows that follow each other are copied as one run.
+        starts = np.flatnonzero(np.diff(rows, prepend=rows[0] - 2) != 1)
+        stops = np.append(starts[1:], len(rows)) - 1
+        runs = zip((lasts - lengths)[starts].tolist(), lasts[stops].tolist(), strict=True)
+        return Ragged(ends, np.concatenate([self.data[begin:end] for begin, end in runs]))
 
     def rows(self) -> list[bytes]:
         """Return the rows as bytes objects."""

@@ -26,13 +26,13 @@ MAX_K = 1 << 24
 
 @dataclass(frozen=True)
 class Effort:
-    """How much of the index a query looks at: every number resolved."""
+    """How much of the index a query looks at, every number resolved; the refine store rescores ``depth`` hits."""
 
     k: int
     clusters: int
     terms: int
     per_doc: int
-    refine: int
+    depth: int
 
 
 def resolve_effort(
@@ -49,12 +49,14 @@ def resolve_effort(
     def count(name: str, value: int | None, default: int) -> int:
         return default if value is None else min(integer(name, value, low=0), 2**31 - 1)
 
+    k = integer("k", k, low=1, high=MAX_K)
+    rounds = count("refine", refine, DEFAULT_REFINE)
     return Effort(
-        k=integer("k", k, low=1, high=MAX_K),
+        k=k,
         clusters=count("clusters", clusters, 0 if model.clusters is None else model.clusters.default_probes),
         terms=count("terms", terms, DEFAULT_QUERY_TERMS),
         per_doc=count("per_doc", per_doc, model.per_doc),
-        refine=count("refine", refine, DEFAULT_REFINE),
+        depth=k * rounds if model.refine is not None else 0,
     )
 
 
@@ -64,9 +66,10 @@ def search(
     """Return the hits of one query or of a batch."""
     model = state.model
     queries, query_texts, single = _queries(vectors, texts, model)
+    n_threads = 1 if single else thread_count(threads)
     offsets, numbers = np.zeros(len(queries) + 1, np.uint64), np.zeros(0, np.uint32)
     if model.terms is not None and query_texts is not None and effort.terms and effort.per_doc:
-        offsets, numbers = model.terms.query_terms(query_texts, effort.terms)
+        offsets, numbers = model.terms.query_terms(query_texts, effort.terms, threads=n_threads)
     found = _native.search(
         model.native,
         state.snapshot.native,
@@ -76,8 +79,8 @@ def search(
         effort.k,
         effort.clusters,
         effort.per_doc,
-        effort.refine * effort.k,
-        1 if single else thread_count(threads),
+        effort.depth,
+        n_threads,
     )
     return _hits(state.snapshot, found, k=effort.k, single=single)
 

@@ -93,7 +93,10 @@ class Segment:
             copies = self._lists("copy", meta.n_copy_lists, model.n_clusters, 0)
         if model.terms is not None:
             terms = self._lists("term", meta.n_term_lists, model.n_terms, rank_bits(model))
-        codes, refine = arrays["codes.npy"], arrays.get("refine_codes.npy") if model.refine is not None else None
+        codes, refine = arrays["codes.npy"], arrays["refine_codes.npy"] if model.refine is not None else None
+        for name, codec in (("codes.npy", model.codec), ("refine_codes.npy", model.refine)):
+            if codec is not None and arrays[name].shape != (meta.n_docs, codec.code_bytes):
+                raise FormatError(f"The index is damaged: {name} is not {codec.code_bytes} bytes a document.")
         return _native.Segment(
             n_docs=meta.n_docs,
             codes=codes,

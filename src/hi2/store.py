@@ -6,7 +6,9 @@ that neither the new nor the previous manifest names are then removed.
 
 from __future__ import annotations
 
+import re
 import shutil
+import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -23,8 +25,10 @@ from hi2.snapshot import Live, Snapshot
 from hi2.storage.arrays import FileEntry, FolderSink, check_file, map_file, put_array, write_file
 from hi2.storage.lock import WriterLock
 from hi2.storage.manifest import MANIFEST, PREVIOUS, read_manifest, sync_folder, write_manifest
+from hi2.types import Array
 
 _ATTEMPTS = 10
+_OURS = re.compile(r"model|segment-\d{6,}|drift-\d{6,}\.npy|alive-\d{6,}\.npy")
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,7 @@ class State:
     snapshot: Snapshot
     added: Added
     next_id: int
+    keep_text: bool
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,7 @@ class Stored:
     folder: Path
     state: State
     manifest: Mapping[str, Any]
+    arrays: Mapping[Path, Array]
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
@@ -71,14 +77,19 @@ def _read(folder: Path, manifest: Mapping[str, Any], *, mmap: bool) -> Stored:
         arrays = {name: map_file(_child(model_folder, name), files[name], mmap=mmap) for name in files}
         model = Model.read(model_meta["parts"], arrays)
         lives = tuple(_read_live(folder, model, data, mmap=mmap) for data in manifest["segments"])
+        mapped = {model_folder / name: array for name, array in arrays.items()}
+        for live in lives:
+            mapped |= _live_arrays(folder, live)
         drift = manifest["drift"]
         df = None
         if drift["df"] is not None:
-            df = map_file(_child(folder, drift["df"]["file"]), FileEntry.from_json(drift["df"]), mmap=mmap)
+            path = _child(folder, drift["df"]["file"])
+            df = mapped[path] = map_file(path, FileEntry.from_json(drift["df"]), mmap=mmap)
             if df.shape != (model.n_terms,):
                 raise FormatError(f"{folder}: the drift statistics are not of {model.n_terms} terms.")
         added = Added(int(drift["n_docs"]), int(drift["n_tokens"]), df)
-        return Stored(folder, State(model, Snapshot(lives), added, int(manifest["next_id"])), manifest)
+        state = State(model, Snapshot(lives), added, int(manifest["next_id"]), bool(manifest["keep_text"]))
+        return Stored(folder, state, manifest, mapped)
     raise AssertionError("unreachable")
 
 
@@ -97,11 +108,30 @@ def _read_live(folder: Path, model: Model, data: Mapping[str, Any], *, mmap: boo
     return Live(segment, alive, (name, entry))
 
 
+def _live_arrays(folder: Path, live: Live) -> dict[Path, Array]:
+    """The arrays of a segment on disk by their paths."""
+    if live.segment.files is None:
+        return {}
+    own = folder / live.segment.files.folder
+    arrays = {own / name: array for name, array in live.segment.arrays.items()}
+    if live.alive is not None and live.alive_file is not None:
+        arrays[own / live.alive_file[0]] = live.alive
+    return arrays
+
+
 def check_files(stored: Stored) -> None:
-    """Raise FormatError if any file of the state is not what was written."""
+    """Raise FormatError if a file of the state is not what was written, or the manifest contradicts the files."""
     read_manifest(stored.folder)
     for path, entry in _files(stored.folder, stored.manifest):
-        check_file(path, entry)
+        check_file(path, entry, stored.arrays[path])
+    manifest, snapshot = stored.manifest, stored.state.snapshot
+    with _well_formed(stored.folder):
+        model = manifest["model"]
+        checksums = {name: entry["sha256"] for name, entry in model["files"].items()}
+        stated = [manifest["n_docs"], *(data["n_alive"] for data in manifest["segments"]), model["fingerprint"]]
+        actual = [snapshot.n_alive, *(live.n_alive for live in snapshot.lives), fingerprint(model["parts"], checksums)]
+        if stated != actual:
+            raise FormatError(f"{stored.folder / MANIFEST} states {stated} where the files hold {actual}.")
 
 
 def _files(folder: Path, manifest: Mapping[str, Any]) -> Iterator[tuple[Path, FileEntry]]:
@@ -144,7 +174,6 @@ class Writer:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._lock = WriterLock(folder)
-        self._generation = 0
         self._model_part: dict[str, Any] | None = None
 
     def close(self) -> None:
@@ -153,7 +182,6 @@ class Writer:
 
     def adopt(self, stored: Stored) -> None:
         """Go on from a state this folder holds."""
-        self._generation = int(stored.manifest["generation"])
         self._model_part = dict(stored.manifest["model"])
         self._collect_garbage()
 
@@ -171,6 +199,7 @@ class Writer:
 
     def merge(self, state: State, begin: int, end: int, report: Phase = lambda steps: None) -> State:
         """Replace segments [begin, end) by one on disk; durable with the next commit."""
+        self._lock.check()
         lives = state.snapshot.lives[begin:end]
         sink = self.new_segment_sink()
         try:
@@ -183,11 +212,15 @@ class Writer:
 
     def commit(self, state: State, progress: Progress) -> State:
         """Make a state durable and return it as it is now on disk."""
-        before = set(self.folder.iterdir())
+        self._lock.check()
+        before: set[Path] | None = None
         try:
+            before = set(self.folder.iterdir())
             return self._commit(state, progress)
-        except OSError as error:
+        except BaseException as error:
             self._undo(before)
+            if not isinstance(error, OSError):
+                raise
             raise Error(
                 f"The commit to {self.folder} failed: {error}. The previous commit is intact and nothing was lost in "
                 "memory; make room or give write access, then commit again."
@@ -201,7 +234,9 @@ class Writer:
         while plan := plan_merge(state.snapshot.lives):
             with progress.phase("merge", None) as report:
                 state = self.merge(state, *plan, report)
-        generation = self._generation + 1
+        # The folder knows which commit was the last, also if that one was interrupted after it took effect.
+        current = self.folder / MANIFEST
+        generation = 1 + (int(read_manifest(self.folder)["generation"]) if current.exists() else 0)
         if self._model_part is None:
             self._model_part = self._write_model(state.model)
         lives = tuple(self._write_alive(live, generation) for live in state.snapshot.lives)
@@ -216,9 +251,9 @@ class Writer:
                 "drift": self._write_drift(state.added, generation),
                 "next_id": state.next_id,
                 "n_docs": state.snapshot.n_alive,
+                "keep_text": state.keep_text,
             },
         )
-        self._generation = generation
         self._collect_garbage()
         return state
 
@@ -254,35 +289,35 @@ class Writer:
             df = {"file": name, **entry.to_json()}
         return {"n_docs": added.n_docs, "n_tokens": added.n_tokens, "df": df}
 
-    def _undo(self, before: set[Path]) -> None:
+    def _undo(self, before: set[Path] | None) -> None:
         """Remove what a failed commit wrote, unless its manifest took effect after all."""
-        with suppress(FormatError):
-            self._generation = int(read_manifest(self.folder)["generation"])
         named = self._named_files()
-        for path in set(self.folder.glob("segment-*")) - before - named:
-            shutil.rmtree(path, ignore_errors=True)
+        if before is not None and named is not None:
+            for path in set(self.folder.glob("segment-*")) - before - named:
+                shutil.rmtree(path, ignore_errors=True)
 
-    def _named_files(self) -> set[Path]:
-        """The files, and their folders, that the manifest or the previous one names."""
+    def _named_files(self) -> set[Path] | None:
+        """The files, and their folders, that the manifests name; None if a manifest is there but cannot be read."""
         named: set[Path] = set()
-        for name in (MANIFEST, PREVIOUS):
-            with suppress(FormatError):
-                for path, _ in _files(self.folder, read_manifest(self.folder, name)):
-                    named |= {path, path.parent}
+        try:
+            for name in (MANIFEST, PREVIOUS):
+                if (self.folder / name).exists():
+                    for path, _ in _files(self.folder, read_manifest(self.folder, name)):
+                        named |= {path, path.parent}
+        except (FormatError, OSError):
+            return None
         return named
 
     def _collect_garbage(self) -> None:
-        """Remove what no manifest names. What cannot be removed now stays for later."""
+        """Remove files of ours that no manifest names; whatever is in doubt or cannot be removed now stays."""
         named = self._named_files()
-        for path in self.folder.iterdir():
-            if path.name.startswith(("segment-", "model", "drift-")) and path not in named:
-                with suppress(OSError):
-                    shutil.rmtree(path) if path.is_dir() else path.unlink()
-            elif path.name.startswith("segment-"):
-                for file in path.glob("alive-*.npy"):
-                    if file not in named:
-                        with suppress(OSError):
-                            file.unlink()
+        if named is None:
+            return
+        with suppress(OSError):
+            for path in [*self.folder.iterdir(), *self.folder.glob("segment-*/alive-*.npy")]:
+                if _OURS.fullmatch(path.name) and path not in named:
+                    with suppress(OSError):
+                        shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 @contextmanager
@@ -290,10 +325,10 @@ def new_folder(folder: Path) -> Iterator[Writer]:
     """Yield a writer to a folder aside, which takes its name at once when the block ends and goes away if it fails."""
     if folder.exists():
         raise invalid("path", "a folder that does not exist yet", f"'{folder}'; remove it or choose another")
-    aside = folder.with_name(f".{folder.name}.new")
+    aside = folder.with_name(f".{folder.name}.{uuid.uuid4().hex[:12]}.new")
     try:
-        shutil.rmtree(aside, ignore_errors=True)
-        aside.mkdir(parents=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        aside.mkdir()
         writer = Writer(aside)
         try:
             yield writer
@@ -319,6 +354,7 @@ def write_copy(folder: Path, state: State, progress: Progress) -> None:
             segment = writer.open_segment(state.model, live.segment.meta, sink)
             lives.append(Live(segment, live.alive))
         writer.commit(replace(state, snapshot=Snapshot(tuple(lives))), progress)
+        del lives, segment  # Windows renames no folder whose files are mapped
 
 
 def _live_json(live: Live) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from hi2.spool import Spool
 from hi2.types import Array, Floats
 
 METRICS = ("inner_product", "cosine")
+#: Inner products of larger numbers could overflow float32, and an infinite score orders nothing.
+LARGEST = 1e16
 
 
 class Vectors:
@@ -27,14 +29,15 @@ class Vectors:
     def read(self, rows: slice | Array) -> Floats:
         """Return some rows as a C-contiguous (n, dim) float32 array."""
         with np.errstate(over="ignore"):
-            block: Floats = np.array(self._rows[rows], np.float32, order="C", copy=self._normalise or None)
-        if not np.isfinite(block).all():
-            row = int(np.flatnonzero(~np.isfinite(block).all(axis=1))[0])
-            row = row + (rows.start or 0) if isinstance(rows, slice) else int(rows[row])
-            raise invalid(self._name, "finite float32 numbers", f"NaN or infinity in row {row}")
+            block: Floats = np.ascontiguousarray(self._rows[rows], np.float32)
         if self._normalise:
-            norms = np.linalg.norm(block, axis=1, keepdims=True)
-            block /= np.where(norms > 0, norms, 1).astype(np.float32)
+            norms = np.sqrt(np.einsum("ij,ij->i", block, block, dtype=np.float64))[:, None]
+            block = (block / np.where(norms > 0, norms, 1)).astype(np.float32)
+        sound = (np.abs(block) <= LARGEST).all(axis=1)
+        if not sound.all():
+            row = int(np.flatnonzero(~sound)[0])
+            row = row + (rows.start or 0) if isinstance(rows, slice) else int(rows[row])
+            raise invalid(self._name, f"finite numbers up to {LARGEST:.0e}", f"NaN, infinity or more in row {row}")
         return block
 
 
@@ -73,7 +76,12 @@ def _spool(batches: Iterator[Any], name: str) -> Array:
     dim = 0
     for number, batch in enumerate(batches):
         block = np.asarray(batch)
-        if block.ndim != 2 or block.dtype.kind not in "fiu" or (spool is not None and block.shape[1] != dim):
+        if (
+            block.ndim != 2
+            or block.dtype.kind not in "fiu"
+            or block.shape[1] == 0
+            or (spool is not None and block.shape[1] != dim)
+        ):
             raise invalid(name, "batches of shape (n, dim), all of one dim", f"shape {block.shape} in batch {number}")
         if spool is None:
             dim = int(block.shape[1])

@@ -201,6 +201,41 @@ def test_any_bytes_as_a_manifest_are_refused(tmp_path_factory, content):
         hi2.HybridIndex.open(folder)
 
 
+@pytest.mark.parametrize(
+    "lie",
+    [{"n_docs": 7}, {"next_id": -1}, "n_alive", "fingerprint"],
+    ids=["n_docs", "next_id", "n_alive", "fingerprint"],
+)
+def test_a_number_that_contradicts_the_files_is_found(corpus, tmp_path, lie):
+    hi2.HybridIndex.build(corpus.vectors[:9], corpus.texts[:9]).save(tmp_path / "a")
+    path = tmp_path / "a" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    if lie == "n_alive":
+        manifest["segments"][0]["n_alive"] = 3
+    elif lie == "fingerprint":
+        manifest["model"]["fingerprint"] = "x"
+    else:
+        manifest |= lie
+    path.write_bytes(serialise(manifest))
+    with pytest.raises(hi2.FormatError):
+        hi2.HybridIndex.open(tmp_path / "a").verify()
+
+
+def test_a_damaged_index_does_not_harm_another(corpus, whole, tmp_path):
+    """Both are searched by one thread, whose scratch memory is shared."""
+    healthy = hi2.HybridIndex.build(corpus.vectors, corpus.texts)
+    expected = healthy.search(corpus.query_vectors[0], corpus.query_texts[0], clusters=0)
+    shutil.copytree(whole, tmp_path / "a")
+    for path in (tmp_path / "a").rglob("rows.npy"):
+        path.write_bytes(path.read_bytes()[:128] + b"\xff" * (path.stat().st_size - 128))
+    damaged = hi2.HybridIndex.open(tmp_path / "a")
+    with pytest.raises(hi2.FormatError):
+        damaged.search(queries()[0][0], clusters=6)
+    again = healthy.search(corpus.query_vectors[0], corpus.query_texts[0], clusters=0)
+    assert again.n_scored == expected.n_scored
+    assert again.ids.tolist() == expected.ids.tolist()
+
+
 def test_a_manifest_cannot_name_files_elsewhere(whole, tmp_path):
     shutil.copytree(whole, tmp_path / "a")
     path = tmp_path / "a" / "manifest.json"

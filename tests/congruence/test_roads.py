@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -186,12 +187,14 @@ def test_many_threads_search_while_one_writes(corpus):
     for thread in threads:
         thread.start()
     for step in steps:
+        time.sleep(0.02)
         index.add(corpus.vectors[step : step + 50], corpus.texts[step : step + 50], ids=corpus.ids[step : step + 50])
     stop.set()
     for thread in threads:
         thread.join()
     assert not failures
     assert seen <= sizes
+    assert len(seen) > 1  # some searches ran while documents came
 
 
 # -- helpers ----------------------------------------------------------------------------------------------------------

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+
 import numpy as np
 import pytest
 
 import hi2
 import oracle
+from hi2.storage.manifest import serialise
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +83,22 @@ def test_gamma_prunes_the_longest_lists_by_score(corpus):
         for i in (plain, pruned)
     )
     assert kept == sorted(sorted(full, key=lambda r: (-by_row[r], r))[:threshold])
+
+
+def test_a_tokenizer_put_in_place_of_the_indexs_own_is_refused(corpus, tmp_path):
+    """Its checksum made right in the manifest's file list, it is still not the tokenizer the terms were made with."""
+    index = hi2.HybridIndex.build(corpus.vectors[:50], corpus.texts[:50], path=tmp_path / "a")
+    index.close()
+    path = tmp_path / "a" / "model" / "tokenizer.json"
+    other = path.read_bytes().replace(b'"lowercase":true', b'"lowercase":null')
+    assert other != path.read_bytes()
+    path.write_bytes(other)
+    manifest = json.loads((tmp_path / "a" / "manifest.json").read_text())
+    entry = manifest["model"]["files"]["tokenizer.json"]
+    entry |= {"sha256": hashlib.sha256(other).hexdigest(), "bytes": len(other)}
+    (tmp_path / "a" / "manifest.json").write_bytes(serialise(manifest))
+    with pytest.raises(hi2.FormatError, match="not the tokenizer it was built with"):
+        hi2.HybridIndex.open(tmp_path / "a")
 
 
 def test_gamma_off_prunes_nothing(corpus):

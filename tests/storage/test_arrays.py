@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import hi2
-from hi2 import _native
+from hi2 import _native, spool
 from hi2.storage.arrays import map_file, npy_header, write_file
 
 
@@ -29,6 +29,16 @@ def test_numpy_reads_what_is_written(tmp_path_factory, array):
     assert path.stat().st_size == entry.bytes
     for mmap in (True, False):
         np.testing.assert_array_equal(map_file(path, entry, mmap=mmap), array)
+
+
+def test_a_spool_that_spills_gives_back_everything(monkeypatch):
+    monkeypatch.setattr(spool, "SPILL_BYTES", 100)
+    parts = [np.arange(n, dtype=np.float32).reshape(-1, 2) for n in (2, 60, 4, 80, 2)]
+    store = spool.Spool(np.float32, width=2)
+    for part in parts:
+        store.append(part)
+    np.testing.assert_array_equal(store.finish(), np.concatenate(parts))
+    spool.Spool(np.float32).append(np.zeros(1000))  # one that is forgotten closes its file
 
 
 def test_data_begins_at_a_multiple_of_64_bytes():

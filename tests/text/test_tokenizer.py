@@ -37,6 +37,11 @@ def test_special_and_unknown_tokens_are_dropped(bert):
     assert bert.dropped.sum() == len(BERT_SPECIAL_TOKENS)
 
 
+def test_a_unigram_tokenizer_drops_its_unknown_token():
+    unigram = Tokenizer(models.Unigram([("<unk>", 0.0), ("red", -1.0), ("blue", -1.0)], unk_id=0))
+    assert Ours.load(unigram).tokens("redxyzblue") == ["red", "blue"]
+
+
 def test_nothing_is_cut_or_padded(bert, words):
     assert len(bert.tokens("word " * 5000)) == 5000
     assert Ours.load(words).tokens("red blue red blue red green") == ["red", "blue", "red", "blue", "red"]

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from hi2 import _native
-from hi2.arguments import integer
+from hi2.arguments import integer, normalise_integers
 from hi2.codecs.codec import Codec
 from hi2.errors import invalid
 from hi2.faiss_training import pinned_faiss, train_codebooks
@@ -35,8 +35,8 @@ class PQ:
     sample_size: ClassVar[int] = 256 * 256
 
     def __post_init__(self) -> None:
-        if self.subspaces is not None:
-            integer("subspaces", self.subspaces, low=1)
+        normalise_integers(self, subspaces=(1, None), bits=(1, 64))
+        object.__setattr__(self, "residual", bool(self.residual))
         if self.bits not in (4, 8):
             raise invalid("bits", "4 or 8", self.bits)
 

@@ -12,7 +12,7 @@ from math import sqrt
 import numpy as np
 
 from hi2 import _native
-from hi2.arguments import integer, real
+from hi2.arguments import normalise_integers, real
 from hi2.errors import InvalidParameter, invalid
 from hi2.faiss_training import pinned_faiss
 from hi2.types import U32, Array, Floats
@@ -40,13 +40,15 @@ class KMeans:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.n_clusters is not None:
-            integer("n_clusters", self.n_clusters, low=1, high=(1 << 24) - 1)
-        integer("iterations", self.iterations, low=1)
-        integer("points_per_cluster", self.points_per_cluster, low=1)
-        integer("copies", self.copies, low=0, high=32)
-        real("copy_margin", self.copy_margin, low=0.0, high=10.0)
-        integer("seed", self.seed, low=0, high=2**31 - 1)
+        normalise_integers(
+            self,
+            n_clusters=(1, (1 << 24) - 1),
+            iterations=(1, None),
+            points_per_cluster=(1, None),
+            copies=(0, 32),
+            seed=(0, 2**31 - 1),
+        )
+        object.__setattr__(self, "copy_margin", real("copy_margin", self.copy_margin, low=0.0, high=10.0))
 
     def resolved(self, n_docs: int) -> KMeans:
         """Return the spec with ``n_clusters`` filled in for a collection of ``n_docs``."""

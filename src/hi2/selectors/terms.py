@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hi2 import _native
-from hi2.arguments import integer, real
-from hi2.errors import InvalidParameter
+from hi2.arguments import normalise_integers, real
 from hi2.text.bags import Bags, count, weigh
 from hi2.text.tokenizer import Tokenizer
 from hi2.types import U32, U64, Array, Floats
@@ -48,13 +46,11 @@ class BM25:
     tokenizer: Any = None
 
     def __post_init__(self) -> None:
-        integer("per_doc", self.per_doc, low=1, high=MAX_PER_DOC)
-        real("alpha", self.alpha, low=0.0, high=100.0)
-        real("beta", self.beta, low=0.0, high=1.0)
+        normalise_integers(self, per_doc=(1, MAX_PER_DOC), max_tokens=(1, None))
+        object.__setattr__(self, "alpha", real("alpha", self.alpha, low=0.0, high=100.0))
+        object.__setattr__(self, "beta", real("beta", self.beta, low=0.0, high=1.0))
         if self.gamma is not None:
-            real("gamma", self.gamma, low=0.0, high=1.0)
-        if self.max_tokens is not None:
-            integer("max_tokens", self.max_tokens, low=1)
+            object.__setattr__(self, "gamma", real("gamma", self.gamma, low=0.0, high=1.0))
 
     def bags(self, tokenizer: Tokenizer, texts: Sequence[str]) -> Bags:
         """Return the term counts of some texts."""
@@ -81,9 +77,9 @@ class TermWeights:
     tokenizer: Any = None
 
     def __post_init__(self) -> None:
-        integer("per_doc", self.per_doc, low=1, high=MAX_PER_DOC)
+        normalise_integers(self, per_doc=(1, MAX_PER_DOC))
         if self.gamma is not None:
-            real("gamma", self.gamma, low=0.0, high=1.0)
+            object.__setattr__(self, "gamma", real("gamma", self.gamma, low=0.0, high=1.0))
 
     def bags(self, tokenizer: Tokenizer, rows: Any) -> Bags:
         """Return the given weights as bags."""
@@ -158,9 +154,9 @@ class TermSelector:
             np.concatenate(scores) if scores else np.zeros(0, np.float32),
         )
 
-    def query_terms(self, texts: Sequence[str | None], n_terms: int) -> tuple[U64, U32]:
+    def query_terms(self, texts: Sequence[str | None], n_terms: int, *, threads: int | None = 1) -> tuple[U64, U32]:
         """Return the terms each query opens, as (offsets, terms): all it has, or the ``n_terms`` best on average."""
-        tokens, bounds = self.tokenizer.encode([text or "" for text in texts])
+        tokens, bounds = self.tokenizer.encode([text or "" for text in texts], threads=threads)
         chosen: list[list[int]] = []
         for row in range(len(texts)):
             own = tokens[int(bounds[row]) : int(bounds[row + 1])]
@@ -172,20 +168,6 @@ class TermSelector:
         offsets = np.zeros(len(texts) + 1, np.uint64)
         np.cumsum([len(terms) for terms in chosen], out=offsets[1:])
         return offsets, np.array([term for terms in chosen for term in terms], np.uint32)
-
-
-def load_tokenizer(source: str | Path | Any) -> Tokenizer:
-    """Return the tokenizer a spec names."""
-    return Tokenizer.load(source)
-
-
-def check_same_tokenizer(fitted: Tokenizer, given: Tokenizer) -> None:
-    """Raise InvalidParameter if two tokenizers differ: a silent mismatch would lose recall."""
-    if fitted.fingerprint != given.fingerprint:
-        raise InvalidParameter(
-            f"The 'tokenizer' parameter must be the one the index was built with (sha256 {fitted.fingerprint[:12]}). "
-            f"Got sha256 {given.fingerprint[:12]} instead; leave it out, or rebuild the index."
-        )
 
 
 def _no_means(tokenizer: Tokenizer) -> Floats:

@@ -4,33 +4,61 @@ from __future__ import annotations
 
 import os
 import sys
+import weakref
 from pathlib import Path
 
-from hi2.errors import Locked
+from hi2.errors import Error, Locked
 
 LOCK_FILE = "lock"
 
 
 class WriterLock:
-    """Holds the writer's lock of a folder until closed."""
+    """Holds the writer's lock of a folder until it is closed or forgotten; a forked child does not hold it."""
 
     def __init__(self, folder: Path) -> None:
-        path = folder / LOCK_FILE
-        self._fd: int | None = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+        self._folder = folder
+        fd = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
         try:
-            _lock(self._fd)
+            _lock(fd)
         except OSError as error:
-            os.close(self._fd)
-            self._fd = None
+            os.close(fd)
             raise Locked(
                 f"Another writer holds {folder}. Close it, or open this index with mode='r' to search it."
             ) from error
+        self._fd = fd
+        self._release = weakref.finalize(self, _unlock_and_close, fd)
+        _held.add(self)
+
+    def check(self) -> None:
+        """Raise Error unless the lock is held by this process."""
+        if not self._release.alive:
+            raise Error(f"The writer of {self._folder} was closed, or belongs to the process this one was forked from.")
 
     def close(self) -> None:
         """Give the lock back; closing twice is harmless."""
-        if self._fd is not None:
+        self._release()
+
+    def abandon(self) -> None:
+        """In a forked child: let go of the descriptor and leave the parent's lock alone."""
+        if self._release.detach() is not None:
             os.close(self._fd)
-            self._fd = None
+
+
+_held: weakref.WeakSet[WriterLock] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for lock in list(_held):
+        lock.abandon()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def _unlock_and_close(fd: int) -> None:
+    _unlock(fd)
+    os.close(fd)
 
 
 if sys.platform == "win32":
@@ -38,8 +66,15 @@ if sys.platform == "win32":
 
     def _lock(fd: int) -> None:
         msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+
+    def _unlock(fd: int) -> None:
+        os.lseek(fd, 0, os.SEEK_SET)
+        msvcrt.locking(fd, msvcrt.LK_UNLCK, 1)
 else:
     import fcntl
 
     def _lock(fd: int) -> None:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def _unlock(fd: int) -> None:
+        fcntl.flock(fd, fcntl.LOCK_UN)

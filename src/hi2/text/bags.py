@@ -14,6 +14,9 @@ from hi2.spool import Spool
 from hi2.text.tokenizer import Tokenizer
 from hi2.types import U32, U64, Array, Floats
 
+#: Weights are kept as float32 and averaged over documents.
+LARGEST_WEIGHT = 1e30
+
 
 @dataclass(frozen=True)
 class Bags:
@@ -108,8 +111,8 @@ def _weight(weight: object, row: int) -> float:
         value = float(weight)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         value = float("nan")
-    if not np.isfinite(value):
-        raise invalid("term_weights", "finite numbers", f"{weight!r} in row {row}")
+    if not abs(value) <= LARGEST_WEIGHT:
+        raise invalid("term_weights", f"finite numbers up to {LARGEST_WEIGHT:.0e}", f"{weight!r} in row {row}")
     return value
 
 
@@ -123,8 +126,8 @@ def _from_csr(tokenizer: Tokenizer, matrix: Any) -> Bags:
         raise invalid("term_weights", "a CSR matrix with one weight an index", f"{len(weights)} for {len(terms)}")
     if len(terms) and not 0 <= terms.min() <= terms.max() < tokenizer.n_terms:
         raise invalid("term_weights", f"a matrix of {tokenizer.n_terms} columns", f"a column {terms.max()}")
-    if not np.isfinite(weights).all():
-        raise invalid("term_weights", "finite numbers", "NaN or infinite ones")
+    if not (np.abs(weights) <= LARGEST_WEIGHT).all():
+        raise invalid("term_weights", f"finite numbers up to {LARGEST_WEIGHT:.0e}", "NaN or larger ones")
     rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     keep = (weights > 0) & (tokenizer.dropped[terms] == 0)
     rows, terms, weights = rows[keep], terms[keep], weights[keep]

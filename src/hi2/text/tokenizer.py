@@ -49,9 +49,10 @@ class Tokenizer:
         self.dropped: Bytes = np.zeros(self.n_terms, np.uint8)
         for number, token in self._tokenizer.get_added_tokens_decoder().items():
             self.dropped[number] |= token.special
-        unknown = getattr(self._tokenizer.model, "unk_token", None)
-        if isinstance(unknown, str) and unknown in vocabulary:
-            self.dropped[vocabulary[unknown]] = 1
+        model = json.loads(self.definition)["model"]  # WordPiece, WordLevel and BPE name their unknown token
+        unknown = vocabulary.get(model.get("unk_token"), model.get("unk_id"))  # Unigram numbers it
+        if unknown is not None:
+            self.dropped[unknown] = 1
 
     @classmethod
     def load(cls, source: str | Path | tokenizers.Tokenizer | Tokenizer | None) -> Tokenizer:
@@ -77,10 +78,18 @@ class Tokenizer:
             must = "a tokenizer.json, a folder that holds one, or a name the hub knows"
             raise invalid("tokenizer", must, f"'{source}' ({error})") from error
 
-    def encode(self, texts: Sequence[str], *, max_tokens: int | None = None) -> tuple[U32, U64]:
-        """Return all token numbers of ``texts`` and the offsets of each text's own."""
+    def encode(
+        self, texts: Sequence[str], *, max_tokens: int | None = None, threads: int | None = None
+    ) -> tuple[U32, U64]:
+        """Return all token numbers of ``texts`` and the offsets of each text's own.
+
+        With ``threads=1`` the caller's thread does the work; else the tokenizers library uses its own pool.
+        """
         try:
-            encodings = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+            if threads == 1:
+                encodings = [self._tokenizer.encode(text, add_special_tokens=False) for text in texts]
+            else:
+                encodings = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
         except Exception:
             for row, text in enumerate(texts):
                 if not isinstance(text, str):
