@@ -13,9 +13,10 @@ SOURCE = Path(hi2.__file__).parent
 
 # From the bottom up; a module may import from lines above its own and from its own folder, nothing else.
 LAYERS = [
-    {"errors", "types", "_native"},
+    {"errors", "types", "version", "_native"},
     {"arguments", "progress", "spool", "ragged", "faiss_training"},
     {"text", "storage", "vectors", "ids"},
+    {"encoders"},
     {"selectors", "codecs"},
     {"model"},
     {"segment"},
@@ -25,7 +26,9 @@ LAYERS = [
     {"searching"},
     {"explanation", "inspection"},
     {"index"},
+    {"inputs"},
     {"evaluation"},
+    {"cli"},
     {"__init__"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -335,11 +335,11 @@ def test_opening_is_instant_before_the_first_query(corpus, tmp_path):
     """The tokenizer is the one part that takes time to load: it is left alone until a text needs it."""
     hi2.HybridIndex.build(corpus.vectors, corpus.texts, ids=corpus.ids).save(tmp_path / "a")
     index = hi2.HybridIndex.open(tmp_path / "a")
-    assert "_tokenizer" not in vars(index.model.terms.tokenizer)
+    assert "_parsed" not in vars(index.model.terms.tokenizer)
     index.search(corpus.query_vectors[0])
-    assert "_tokenizer" not in vars(index.model.terms.tokenizer)
+    assert "_parsed" not in vars(index.model.terms.tokenizer)
     index.search(corpus.query_vectors[0], corpus.query_texts[0])
-    assert "_tokenizer" in vars(index.model.terms.tokenizer)
+    assert "_parsed" in vars(index.model.terms.tokenizer)
 
 
 @pytest.mark.parametrize(("commits", "attempts"), [(1, 1), (2, 10)])

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from hi2.encoders.encoder import Encoder, encode
+from hi2.encoders.static import StaticEncoder
 from hi2.errors import InvalidParameter, invalid
 from hi2.filing import Draft, Postings, Pruned, StoredRows, prune
 from hi2.ids import IdColumn, id_column
@@ -18,10 +20,10 @@ from hi2.progress import Progress
 from hi2.ragged import Ragged
 from hi2.selectors.terms import BM25, TermWeights
 from hi2.spool import Spool
-from hi2.text.bags import BagCollector, Bags
-from hi2.text.tokenizer import Tokenizer
-from hi2.types import I64, U32, U64, Bytes, Floats
-from hi2.vectors import Vectors, open_vectors
+from hi2.text.bags import BagCollector, Bags, count_tokens
+from hi2.text.tokenizer import Analyzer
+from hi2.types import I64, U32, U64, Array, Bytes, Floats
+from hi2.vectors import Vectors, VectorSpool, open_vectors
 
 _TEXTS_AT_A_TIME = 2048
 _VECTORS_AT_A_TIME = 16_384
@@ -32,7 +34,7 @@ class TermReader:
     """How texts or given weights become bags: a term spec and its tokenizer."""
 
     spec: BM25 | TermWeights
-    tokenizer: Tokenizer
+    tokenizer: Analyzer
 
 
 @dataclass(frozen=True)
@@ -56,10 +58,20 @@ def collect(
     metric: str,
     dim: int | None,
     reader: TermReader | None,
+    encoder: Encoder | None,
     first_id: int,
     progress: Progress,
 ) -> Documents:
-    """Return the caller's documents, read once and checked against each other."""
+    """Return the caller's documents, read once and checked against each other; without vectors, an encoder's."""
+    if isinstance(texts, str):
+        raise invalid("texts", "one string a document", "a single string")
+    if vectors is None:
+        if encoder is None or texts is None:
+            raise invalid("vectors", "given, unless there are texts and an encoder to make them", None)
+        passed = _read_texts(texts, payload, reader, encoder, keep_text=keep_text, n_docs=None, progress=progress)
+        vectors = passed.vectors
+    else:
+        passed = None
     source = open_vectors(vectors, metric=metric, dim=dim)
     if source.n == 0:
         raise invalid("vectors", "of at least one document", "an empty array")
@@ -67,8 +79,6 @@ def collect(
         raise invalid("ids", "given: the integers that follow the last id are used up", None)
     column = IdColumn(np.arange(first_id, first_id + source.n, dtype=np.int64)) if ids is None else id_column(ids)
     _check_count("ids", len(column), source.n)
-    if isinstance(texts, str):
-        raise invalid("texts", "one string a document", "a single string")
     if keep_text and texts is None:
         raise invalid("keep_text", "False where no texts are given", True)
     bags = None
@@ -81,9 +91,9 @@ def collect(
         raise invalid("term_weights", "left out where terms are not TermWeights", type(term_weights).__name__)
     elif reader is not None and texts is None:
         raise invalid("texts", "given, one string a document, or terms=None for an index without terms", None)
-    counter = reader if bags is None else None
-    counted, stored = _read_texts(texts, payload, counter, keep_text=keep_text, n_docs=source.n, progress=progress)
-    return Documents(source, column, bags if bags is not None else counted, stored)
+    if passed is None:
+        passed = _read_texts(texts, payload, reader, None, keep_text=keep_text, n_docs=source.n, progress=progress)
+    return Documents(source, column, bags if bags is not None else passed.bags, passed.stored)
 
 
 def draft_of(model: Model, documents: Documents, *, threads: int, progress: Progress) -> Draft:
@@ -148,32 +158,45 @@ def _check_count(name: str, n: int, n_docs: int) -> None:
         raise InvalidParameter(f"The '{name}' parameter must have one entry a vector ({n_docs}). Got {n} instead.")
 
 
+@dataclass(frozen=True)
+class _Passed:
+    """What one pass over the texts gave."""
+
+    bags: Bags | None = None
+    stored: Ragged | None = None
+    vectors: Array | None = None
+
+
 def _read_texts(
     texts: Iterable[str] | None,
     payload: Iterable[Mapping[str, Any]] | None,
     reader: TermReader | None,
+    encoder: Encoder | None,
     *,
     keep_text: bool,
-    n_docs: int,
+    n_docs: int | None,
     progress: Progress,
-) -> tuple[Bags | None, Ragged | None]:
-    """Go once through texts and payload: count terms, and spool what is to be stored."""
+) -> _Passed:
+    """Go once through texts and payload: count terms, encode, and spool what is to be stored."""
     keep = keep_text or payload is not None
     if texts is None and not keep:
-        return None, None
-    collector = None if reader is None else BagCollector()
-    lines = Spool(np.uint8)
+        return _Passed()
+    counts = reader is not None and isinstance(reader.spec, BM25) and texts is not None
+    collector, vectors, lines = BagCollector(), VectorSpool(), Spool(np.uint8)
     ends: list[U64] = []
-    n_bytes = 0
     payload_rows = None if payload is None else iter(payload)
-    n_texts = 0
+    n_texts = n_bytes = 0
     with progress.phase("read texts", n_docs) as report:
-        for batch in _batches(texts, n_docs):
+        for batch in _batches(texts, n_docs or 0):
             for row, text in enumerate(batch, n_texts):
                 if text is not None and not isinstance(text, str):
                     raise invalid("texts", "strings", f"a {type(text).__name__} in row {row}")
-            if collector is not None and reader is not None and isinstance(reader.spec, BM25):
-                collector.add(reader.spec.bags(reader.tokenizer, [text or "" for text in batch]))
+            known = [text or "" for text in batch]
+            encoded, bags = _encode_and_count(known, encoder, reader if counts else None)
+            if encoded is not None:
+                vectors.append(encoded)
+            if bags is not None:
+                collector.add(bags)
             if keep:
                 own = [_line(text if keep_text else None, payload_rows, row) for row, text in enumerate(batch, n_texts)]
                 column = Ragged.of(own)
@@ -182,11 +205,35 @@ def _read_texts(
                 lines.append(column.data)
             n_texts += len(batch)
             report(len(batch))
-    _check_count("texts", n_texts, n_docs)
+    if n_texts == 0:
+        raise invalid("texts", "of at least one document", "none")
+    _check_count("texts", n_texts, n_texts if n_docs is None else n_docs)
     if payload_rows is not None and next(payload_rows, None) is not None:
-        raise InvalidParameter(f"The 'payload' parameter must have one entry a vector ({n_docs}). Got more instead.")
-    bags = None if collector is None else collector.finish()
-    return bags, Ragged(np.concatenate(ends), lines.finish()) if keep else None
+        raise InvalidParameter(f"The 'payload' parameter must have one entry a document ({n_texts}). Got more instead.")
+    return _Passed(
+        bags=collector.finish() if counts else None,
+        stored=Ragged(np.concatenate(ends), lines.finish()) if keep else None,
+        vectors=None if encoder is None else vectors.finish(),
+    )
+
+
+def _encode_and_count(
+    texts: list[str], encoder: Encoder | None, reader: TermReader | None
+) -> tuple[Floats | None, Bags | None]:
+    """Return the vectors and the term counts of some texts, tokenizing once where both use the same tokenizer."""
+    spec = None if reader is None else reader.spec
+    if (
+        isinstance(encoder, StaticEncoder)
+        and reader is not None
+        and isinstance(spec, BM25)
+        and spec.max_tokens is None
+        and reader.tokenizer.fingerprint == encoder.tokenizer.fingerprint
+    ):
+        tokens, offsets = reader.tokenizer.encode(texts)
+        return encoder.average(tokens, offsets), count_tokens(reader.tokenizer, tokens, offsets)
+    vectors = None if encoder is None else encode(encoder, texts)
+    counted = spec.bags(reader.tokenizer, texts) if reader is not None and isinstance(spec, BM25) else None
+    return vectors, counted
 
 
 def _batches(texts: Iterable[str] | None, n_docs: int) -> Iterator[list[Any]]:

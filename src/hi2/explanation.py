@@ -171,16 +171,17 @@ def _terms(
     if selector is None or text is None or effort.terms == 0 or effort.per_doc == 0:
         return (), (), ()
     _, opened = selector.query_terms([text], effort.terms)
+    named = selector.tokenizer.names(text)
     matches, unmatched = [], []
     for term in opened.tolist():
         docs, ranks = state.snapshot.lives[place.segment].segment.native.term_list(term)
         at = np.flatnonzero(docs == place.doc)
         if len(at):
             rank = int(ranks[at[0]])
-            matches.append(TermMatch(selector.tokenizer.name(term), rank, rank < effort.per_doc))
+            matches.append(TermMatch(named[term], rank, rank < effort.per_doc))
         elif all(not len(live.segment.native.term_list(term)[0]) for live in state.snapshot.lives):
-            unmatched.append(selector.tokenizer.name(term))
-    names = tuple(selector.tokenizer.name(term) for term in opened.tolist())
+            unmatched.append(named[term])
+    names = tuple(named[term] for term in opened.tolist())
     return tuple(matches), names, tuple(unmatched)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from hi2.codecs import Codec, CodecSpec
 from hi2.documents import Documents, TermReader
+from hi2.encoders.encoder import EncoderIdentity
 from hi2.errors import invalid
 from hi2.model import Model
 from hi2.progress import Progress
@@ -38,6 +39,7 @@ def fit_model(
     reader: TermReader | None,
     codec: CodecSpec | Codec,
     refine: CodecSpec | Codec | None,
+    encoder: EncoderIdentity | None,
     threads: int,
     progress: Progress,
 ) -> Model:
@@ -53,7 +55,7 @@ def fit_model(
         codec_part = _fit_codec("codec", codec, vectors, cluster_part, threads)
     with progress.phase("fit refine", None):
         refine_part = None if refine is None else _fit_codec("refine", refine, vectors, cluster_part, threads)
-    return Model(vectors.dim, metric, cluster_part, term_part, codec_part, refine_part)
+    return Model(vectors.dim, metric, cluster_part, term_part, codec_part, refine_part, encoder)
 
 
 def _sample(vectors: Vectors, size: int) -> Floats:

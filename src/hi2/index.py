@@ -15,6 +15,8 @@ from hi2.arguments import thread_count
 from hi2.codecs import Codec, CodecSpec, Flat
 from hi2.documents import Documents, collect, draft_of
 from hi2.drift import Added
+from hi2.encoders import Encoder, load_encoder
+from hi2.encoders.encoder import EncoderIdentity, encode
 from hi2.errors import Error, InvalidParameter, ReadOnly, invalid
 from hi2.filing import write_segment
 from hi2.fitting import fit_model, term_reader
@@ -51,10 +53,21 @@ class HybridIndex:
     >>> index = hi2.HybridIndex.build(vectors, texts, ids=["apple", "pear", "car", "train"])
     >>> index.search(vectors[2], "which car is fast?", k=1).ids.tolist()
     ['car']
+    >>> index = hi2.HybridIndex.build(texts=texts, encoder=hi2.StaticEncoder())
+    >>> index.search("a quick automobile", k=1).ids.tolist()
+    [2]
     """
 
-    def __init__(self, state: State, *, writer: Writer | None = None, stored: Stored | None = None) -> None:
+    def __init__(
+        self,
+        state: State,
+        *,
+        writer: Writer | None = None,
+        stored: Stored | None = None,
+        encoder: Encoder | None = None,
+    ) -> None:
         """Use ``HybridIndex.build`` or ``HybridIndex.open``."""
+        self._encoder = encoder
         self._state = state
         self._writer = writer
         self._stored = stored
@@ -66,10 +79,11 @@ class HybridIndex:
     @classmethod
     def build(
         cls,
-        vectors: Any,
+        vectors: Any = None,
         texts: Iterable[str] | None = None,
         *,
         ids: Any = None,
+        encoder: Encoder | None = None,
         clusters: KMeans | ClusterSelector | None = KMeans(),  # noqa: B008 - specs are immutable
         terms: BM25 | TermWeights | TermSelector | None = BM25(),  # noqa: B008
         codec: CodecSpec | Codec = Flat(),  # noqa: B008
@@ -88,8 +102,9 @@ class HybridIndex:
         any iterable of strings. ``ids`` are integers or strings, 0, 1, 2, … by default. ``clusters=None`` files under
         terms alone, ``terms=None`` under clusters alone. ``term_weights`` (one mapping of term to weight a document,
         or a CSR matrix) takes the place of BM25. ``payload`` (one mapping a document) and, with ``keep_text``, the
-        texts are stored and given back by ``get``. With ``path`` the index is written there as it is built, so that
-        memory does not hold the codes, and comes back open for writing.
+        texts are stored and given back by ``get``. With an ``encoder`` (any callable from strings to vectors)
+        ``vectors`` may be left out, and queries may be text alone. With ``path`` the index is written there as it is
+        built, so that memory does not hold the codes, and comes back open for writing.
         """
         if metric not in METRICS:
             raise invalid("metric", f"one of {METRICS}", repr(metric))
@@ -111,9 +126,14 @@ class HybridIndex:
             metric=metric,
             dim=None,
             reader=reader,
+            encoder=encoder,
             first_id=0,
             progress=bars,
         )
+        identity = None if encoder is None else EncoderIdentity.of(encoder)
+        if identity is not None and len(identity.probe) != documents.vectors.dim:
+            must = f"one that makes vectors of dimension {documents.vectors.dim}"
+            raise invalid("encoder", must, f"dimension {len(identity.probe)}")
         model = fit_model(
             documents,
             metric=metric,
@@ -122,27 +142,34 @@ class HybridIndex:
             reader=reader,
             codec=codec,
             refine=refine,
+            encoder=identity,
             threads=n_threads,
             progress=bars,
         )
         state = State(model, EMPTY, Added(), documents.ids.next_integer(), keep_text)
         if path is None:
-            return cls(replace(state, snapshot=EMPTY.plus(_file(model, documents, n_threads, bars))))
-        return _build_on_disk(Path(path), state, documents, n_threads, bars)
+            snapshot = EMPTY.plus(_file(model, documents, n_threads, bars))
+            return cls(replace(state, snapshot=snapshot), encoder=encoder)
+        _build_on_disk(Path(path), state, documents, n_threads, bars)
+        return cls.open(path, "w", encoder=encoder)
 
     @classmethod
-    def open(cls, path: str | Path, mode: str = "r", *, mmap: bool = True) -> HybridIndex:
+    def open(
+        cls, path: str | Path, mode: str = "r", *, mmap: bool = True, encoder: Encoder | None = None
+    ) -> HybridIndex:
         """Open a stored index: mode "r" to search it, "w" to change it too (one writer at a time).
 
         Arrays are memory-mapped, so opening costs the same at any size; ``mmap=False`` reads them. Sizes, headers and
-        list directories are checked; ``verify`` checks everything.
+        list directories are checked; ``verify`` checks everything. An ``encoder`` must be the one the index was built
+        with; those of this library are loaded by themselves when a query is text alone.
         """
         if mode not in ("r", "w"):
             raise invalid("mode", "'r' or 'w'", repr(mode))
         folder = Path(path)
         if mode == "r":
             stored = read_index(folder, mmap=mmap)
-            return cls(stored.state, stored=stored)
+            _check_encoder(stored.state.model, encoder)
+            return cls(stored.state, stored=stored, encoder=encoder)
         read_index(folder)  # a folder that is no index gets no lock file
         try:
             writer = Writer(folder)
@@ -150,11 +177,12 @@ class HybridIndex:
             raise Error(f"{folder} cannot be opened for writing: {error}.") from error
         try:
             stored = read_index(folder, mmap=mmap)
+            _check_encoder(stored.state.model, encoder)
             writer.adopt(stored)
         except BaseException:
             writer.close()
             raise
-        return cls(stored.state, writer=writer, stored=stored)
+        return cls(stored.state, writer=writer, stored=stored, encoder=encoder)
 
     def save(self, path: str | Path, *, progress: bool | None = None) -> None:
         """Write a copy of the index to a new folder, which takes its name when it is whole."""
@@ -203,6 +231,15 @@ class HybridIndex:
             found.extend(live.segment.take_ids(rows.astype(np.uint32)))
         return found
 
+    def parse_ids(self, ids: Sequence[str]) -> list[Id]:
+        """Return ids given as strings as the index has them: integers where its ids are integers."""
+        if self._state.snapshot.id_kind != "int":
+            return list(ids)
+        for id in ids:
+            if not id.isdigit():
+                raise invalid("ids", "integers, as in this index", repr(id))
+        return [int(id) for id in ids]
+
     def get(self, ids: Id | Sequence[Id]) -> Any:
         """Return what is stored of one document, or of several: a dict with ``text`` and ``payload`` if kept."""
         if isinstance(ids, (str, int, np.integer)):
@@ -245,6 +282,8 @@ class HybridIndex:
     ) -> Hits:
         """Return the ``k`` best documents of one query, (dim,) with a string, or of a batch, (n, dim) with n strings.
 
+        Where the index has an encoder, a string or a list of strings alone will do.
+
         ``clusters`` clusters are opened and up to ``terms`` terms; 0 skips a side, None takes the default. Only the
         ``per_doc`` best terms of every document count, as if the index had been built with it (γ pruning apart).
         ``refine`` times k hits are rescored by the refine store, if there is one; 0 skips it. ``threads`` share a
@@ -252,6 +291,7 @@ class HybridIndex:
         """
         state = self._state
         effort = resolve_effort(state.model, k=k, clusters=clusters, terms=terms, per_doc=per_doc, refine=refine)
+        vectors, texts = self._with_vectors(vectors, texts)
         return search(state, vectors, texts, effort, threads=threads)
 
     def explain(
@@ -271,13 +311,35 @@ class HybridIndex:
 
         state = self._state
         effort = resolve_effort(state.model, k=k, clusters=clusters, terms=terms, per_doc=per_doc, refine=refine)
-        return explain(state, vector, text, effort, id=check_id(id))
+        vector, query_text = self._with_vectors(vector, text)
+        return explain(state, vector, query_text, effort, id=check_id(id))
+
+    @property
+    def encoder(self) -> Encoder | None:
+        """What turns text into vectors; loaded when it is first needed, None if the index has none."""
+        if self._encoder is None and self.model.encoder is not None:
+            self._encoder = load_encoder(self.model.encoder)
+        return self._encoder
+
+    def _with_vectors(self, vectors: Any, texts: Any) -> tuple[Any, Any]:
+        """Return queries as vectors and texts; where text alone was given, the encoder makes the vectors."""
+        alone = isinstance(vectors, str) or (
+            isinstance(vectors, (list, tuple)) and len(vectors) > 0 and isinstance(vectors[0], str)
+        )
+        if not alone:
+            return vectors, texts
+        if texts is not None:
+            raise invalid("vectors", "vectors where texts are given too", "text")
+        if self.encoder is None:
+            raise invalid("vectors", "a vector: this index has no encoder", "text alone")
+        encoded = encode(self.encoder, [vectors] if isinstance(vectors, str) else vectors, dim=self.dim)
+        return (encoded[0] if isinstance(vectors, str) else encoded), vectors
 
     # -- changing it --------------------------------------------------------------------------------------------------
 
     def add(
         self,
-        vectors: Any,
+        vectors: Any = None,
         texts: Iterable[str] | None = None,
         *,
         ids: Any = None,
@@ -300,7 +362,7 @@ class HybridIndex:
 
     def upsert(
         self,
-        vectors: Any,
+        vectors: Any = None,
         texts: Iterable[str] | None = None,
         *,
         ids: Any,
@@ -385,6 +447,7 @@ class HybridIndex:
             metric=model.metric,
             dim=model.dim,
             reader=term_reader(model.terms),
+            encoder=self.encoder if vectors is None else None,
             first_id=self._state.next_id,
             progress=bars,
         )
@@ -420,7 +483,12 @@ def _file(model: Model, documents: Documents, threads: int, bars: Progress) -> S
     return Segment(model, meta, sink.arrays)
 
 
-def _build_on_disk(folder: Path, state: State, documents: Documents, threads: int, bars: Progress) -> HybridIndex:
+def _check_encoder(model: Model, encoder: Encoder | None) -> None:
+    if encoder is not None and model.encoder is not None:
+        model.encoder.check(encoder)
+
+
+def _build_on_disk(folder: Path, state: State, documents: Documents, threads: int, bars: Progress) -> None:
     with new_folder(folder) as writer:
         sink = writer.new_segment_sink()
         with bars.phase("file documents", documents.vectors.n) as report:
@@ -429,7 +497,6 @@ def _build_on_disk(folder: Path, state: State, documents: Documents, threads: in
         segment = writer.open_segment(state.model, meta, sink)
         writer.commit(replace(state, snapshot=EMPTY.plus(segment)), bars)
         del segment, draft  # Windows renames no folder whose files are mapped
-    return HybridIndex.open(folder, "w")
 
 
 def _merge_in_memory(state: State, begin: int, end: int) -> State:

@@ -13,11 +13,12 @@ import numpy as np
 
 from hi2 import _native
 from hi2.codecs import CODECS, Codec
+from hi2.encoders.encoder import EncoderIdentity
 from hi2.errors import FormatError, InvalidParameter
 from hi2.selectors.clusters import ClusterSelector, KMeans
 from hi2.selectors.terms import BM25, TermSelector, TermWeights
 from hi2.storage.arrays import Sink, put_array
-from hi2.text.tokenizer import Tokenizer
+from hi2.text.tokenizer import Analyzer, restore_analyzer
 from hi2.types import Array
 
 _TERM_SPECS: dict[str, type[BM25] | type[TermWeights]] = {"BM25": BM25, "TermWeights": TermWeights}
@@ -34,6 +35,7 @@ class Model:
     terms: TermSelector | None
     codec: Codec
     refine: Codec | None
+    encoder: EncoderIdentity | None = None
 
     def __post_init__(self) -> None:
         for name, part in (("clusters", self.clusters), ("codec", self.codec), ("refine", self.refine)):
@@ -86,6 +88,8 @@ class Model:
     def write(self, sink: Sink) -> dict[str, Any]:
         """Store the arrays and return what the manifest must say of the model."""
         meta: dict[str, Any] = {"dim": self.dim, "metric": self.metric}
+        if self.encoder is not None:
+            meta["encoder"] = self.encoder.to_json()
         if self.clusters is not None:
             meta["clusters"] = asdict(self.clusters.spec)
             put_array(sink, "anchors.npy", self.clusters.anchors)
@@ -118,14 +122,15 @@ class Model:
             codec, refine = (_read_codec(name, dim, meta, arrays) for name in _STORES)
             if codec is None:
                 raise FormatError("The index has no codec.")
-            model = cls(dim, str(meta["metric"]), clusters, terms, codec, refine)
+            encoder = EncoderIdentity.from_json(meta["encoder"]) if "encoder" in meta else None
+            model = cls(dim, str(meta["metric"]), clusters, terms, codec, refine, encoder)
             _ = model.native  # made here, where a part that does not fit is a FormatError
             return model
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FormatError(f"The index's model cannot be read: {error}.") from error
 
 
-class LazyTokenizer(Tokenizer):
+class LazyTokenizer:
     """A stored tokenizer that is parsed when it is first used, so that opening an index stays instant."""
 
     def __init__(self, definition: bytes, n_terms: int) -> None:
@@ -136,14 +141,17 @@ class LazyTokenizer(Tokenizer):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        n_terms = self.n_terms
+        return getattr(self._parsed, name)
+
+    @cached_property
+    def _parsed(self) -> Analyzer:
         try:
-            super().__init__(self._bytes.decode())
-        except (ValueError, InvalidParameter) as error:
+            analyzer = restore_analyzer(self._bytes.decode())
+        except (KeyError, TypeError, ValueError, InvalidParameter) as error:
             raise FormatError(f"The index is damaged: its tokenizer cannot be read ({error}).") from error
-        if self.n_terms != n_terms:
-            raise FormatError(f"The index is damaged: its tokenizer has {self.n_terms} terms, not {n_terms}.")
-        return getattr(self, name)
+        if analyzer.n_terms != self.n_terms:
+            raise FormatError(f"The index is damaged: its tokenizer has {analyzer.n_terms} terms, not {self.n_terms}.")
+        return analyzer
 
 
 def _term_meta(terms: TermSelector) -> dict[str, Any]:
@@ -165,7 +173,7 @@ def _read_terms(meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> TermSel
     df, means = arrays["term_df.npy"], arrays["term_mean_scores.npy"]
     if df.shape != (n_terms,) or df.dtype != np.uint32 or means.shape != (n_terms,) or means.dtype != np.float32:
         raise FormatError(f"The index is damaged: its term statistics are not of {n_terms} terms.")
-    tokenizer = LazyTokenizer(arrays["tokenizer.json"].tobytes(), n_terms)
+    tokenizer: Any = LazyTokenizer(arrays["tokenizer.json"].tobytes(), n_terms)
     if tokenizer.fingerprint != meta["tokenizer_sha256"]:
         raise FormatError("The index is damaged: tokenizer.json is not the tokenizer it was built with.")
     return TermSelector(spec, tokenizer, df, int(meta["n_docs"]), float(meta["average_length"]), means)

@@ -71,23 +71,39 @@ def _load_npy(path: Path, name: str) -> Array:
     return array
 
 
-def _spool(batches: Iterator[Any], name: str) -> Array:
-    spool: Spool | None = None
-    dim = 0
-    for number, batch in enumerate(batches):
+class VectorSpool:
+    """Collects batches of vectors of one dimension."""
+
+    def __init__(self, name: str = "vectors") -> None:
+        self._name = name
+        self._spool: Spool | None = None
+        self._dim = 0
+        self._n_batches = 0
+
+    def append(self, batch: Any) -> None:
+        """Append a 2-D batch."""
         block = np.asarray(batch)
-        if (
-            block.ndim != 2
-            or block.dtype.kind not in "fiu"
-            or block.shape[1] == 0
-            or (spool is not None and block.shape[1] != dim)
-        ):
-            raise invalid(name, "batches of shape (n, dim), all of one dim", f"shape {block.shape} in batch {number}")
-        if spool is None:
-            dim = int(block.shape[1])
-            spool = Spool(np.float32, width=dim)
+        if self._spool is None and block.ndim == 2:
+            self._dim = int(block.shape[1])
+            self._spool = Spool(np.float32, width=self._dim)
+        if self._spool is None or block.shape[1:] != (self._dim,) or self._dim == 0 or block.dtype.kind not in "fiu":
+            must = "batches of shape (n, dim), all of one dim"
+            raise invalid(self._name, must, f"shape {block.shape} in batch {self._n_batches}")
         with np.errstate(over="ignore"):
-            spool.append(block.astype(np.float32))
-    if spool is None:
-        raise InvalidParameter(f"The '{name}' parameter must yield at least one batch. Got an empty iterator instead.")
+            self._spool.append(block.astype(np.float32))
+        self._n_batches += 1
+
+    def finish(self) -> Array:
+        """Return all batches as one array."""
+        if self._spool is None:
+            raise InvalidParameter(
+                f"The '{self._name}' parameter must yield at least one batch. Got an empty iterator instead."
+            )
+        return self._spool.finish()
+
+
+def _spool(batches: Iterator[Any], name: str) -> Array:
+    spool = VectorSpool(name)
+    for batch in batches:
+        spool.append(batch)
     return spool.finish()

@@ -16,7 +16,7 @@ import numpy as np
 from hi2 import _native
 from hi2.arguments import normalise_integers, real
 from hi2.text.bags import Bags, count, weigh
-from hi2.text.tokenizer import Tokenizer
+from hi2.text.tokenizer import Analyzer
 from hi2.types import U32, U64, Array, Floats
 
 #: A query longer than this opens only its best terms (K₂ᵀ of the paper).
@@ -52,11 +52,11 @@ class BM25:
         if self.gamma is not None:
             object.__setattr__(self, "gamma", real("gamma", self.gamma, low=0.0, high=1.0))
 
-    def bags(self, tokenizer: Tokenizer, texts: Sequence[str]) -> Bags:
+    def bags(self, tokenizer: Analyzer, texts: Sequence[str]) -> Bags:
         """Return the term counts of some texts."""
         return count(tokenizer, texts, max_tokens=self.max_tokens)
 
-    def fit(self, bags: Bags, tokenizer: Tokenizer) -> TermSelector:
+    def fit(self, bags: Bags, tokenizer: Analyzer) -> TermSelector:
         """Return the selector with document frequencies, average length and mean scores of these documents."""
         df = np.bincount(bags.terms, minlength=tokenizer.n_terms).astype(np.uint32)
         length = float(bags.lengths.mean()) if len(bags) else 0.0
@@ -81,11 +81,11 @@ class TermWeights:
         if self.gamma is not None:
             object.__setattr__(self, "gamma", real("gamma", self.gamma, low=0.0, high=1.0))
 
-    def bags(self, tokenizer: Tokenizer, rows: Any) -> Bags:
+    def bags(self, tokenizer: Analyzer, rows: Any) -> Bags:
         """Return the given weights as bags."""
         return weigh(tokenizer, rows)
 
-    def fit(self, bags: Bags, tokenizer: Tokenizer) -> TermSelector:
+    def fit(self, bags: Bags, tokenizer: Analyzer) -> TermSelector:
         """Return the selector with document frequencies and mean weights of these documents."""
         df = np.bincount(bags.terms, minlength=tokenizer.n_terms).astype(np.uint32)
         length = float(bags.lengths.mean()) if len(bags) else 0.0
@@ -107,7 +107,7 @@ class TermSelector:
     """A fitted term selector. Statistics are frozen at the fit; documents added later are scored with them."""
 
     spec: BM25 | TermWeights
-    tokenizer: Tokenizer
+    tokenizer: Analyzer
     df: U32
     n_docs: int
     average_length: float
@@ -170,7 +170,7 @@ class TermSelector:
         return offsets, np.array([term for terms in chosen for term in terms], np.uint32)
 
 
-def _no_means(tokenizer: Tokenizer) -> Floats:
+def _no_means(tokenizer: Analyzer) -> Floats:
     return np.zeros(tokenizer.n_terms, np.float32)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from hi2 import _native
 from hi2.errors import invalid
 from hi2.spool import Spool
-from hi2.text.tokenizer import Tokenizer
+from hi2.text.tokenizer import Analyzer
 from hi2.types import U32, U64, Array, Floats
 
 #: Weights are kept as float32 and averaged over documents.
@@ -65,13 +65,17 @@ class BagCollector:
         return Bags(np.concatenate(self._offsets), self._terms.finish(), self._values.finish(), lengths)
 
 
-def count(tokenizer: Tokenizer, texts: Sequence[str], *, max_tokens: int | None = None) -> Bags:
+def count(tokenizer: Analyzer, texts: Sequence[str], *, max_tokens: int | None = None) -> Bags:
     """Return the term counts of ``texts``; lengths count the tokens kept, with repeats."""
-    tokens, offsets = tokenizer.encode(texts, max_tokens=max_tokens)
+    return count_tokens(tokenizer, *tokenizer.encode(texts, max_tokens=max_tokens))
+
+
+def count_tokens(tokenizer: Analyzer, tokens: U32, offsets: U64) -> Bags:
+    """Return the term counts of texts that are tokenized already."""
     return Bags(*_native.count_terms(tokens, offsets, tokenizer.dropped))
 
 
-def weigh(tokenizer: Tokenizer, rows: Any) -> Bags:
+def weigh(tokenizer: Analyzer, rows: Any) -> Bags:
     """Return the caller's term weights: a SciPy-like CSR matrix, or a mapping of term to weight for each document.
 
     A term is a number of the tokenizer's vocabulary or a string. A string the vocabulary lacks is tokenized, and each
@@ -97,7 +101,7 @@ def weigh(tokenizer: Tokenizer, rows: Any) -> Bags:
     return Bags(bounds, np.array(terms, np.uint32), np.array(weights, np.float32), np.diff(bounds).astype(np.uint32))
 
 
-def _numbers(tokenizer: Tokenizer, term: object, row: int) -> Iterable[int]:
+def _numbers(tokenizer: Analyzer, term: object, row: int) -> Iterable[int]:
     if isinstance(term, str):
         number = tokenizer.number(term)
         return [number] if number is not None else [int(t) for t in tokenizer.encode([term])[0]]
@@ -116,7 +120,7 @@ def _weight(weight: object, row: int) -> float:
     return value
 
 
-def _from_csr(tokenizer: Tokenizer, matrix: Any) -> Bags:
+def _from_csr(tokenizer: Analyzer, matrix: Any) -> Bags:
     offsets = np.asarray(matrix.indptr)
     terms = np.asarray(matrix.indices)
     weights: Floats = np.asarray(matrix.data, np.float32)

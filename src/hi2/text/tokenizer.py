@@ -6,12 +6,14 @@ import hashlib
 import json
 from collections.abc import Sequence
 from importlib import resources
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hi2.errors import InvalidParameter, invalid
+from hi2.text.words import WordTokenizer
 from hi2.types import U32, U64, Bytes
 
 if TYPE_CHECKING:
@@ -55,16 +57,20 @@ class Tokenizer:
             self.dropped[unknown] = 1
 
     @classmethod
-    def load(cls, source: str | Path | tokenizers.Tokenizer | Tokenizer | None) -> Tokenizer:
+    def load(cls, source: str | Path | tokenizers.Tokenizer | Tokenizer | WordTokenizer | None) -> Analyzer:
         """Return a tokenizer from a file, a folder with ``tokenizer.json``, a hub name or an object; None is BERT's."""
-        if isinstance(source, Tokenizer):
+        if isinstance(source, (Tokenizer, WordTokenizer)):
             return source
         if source is None:
             return cls(_bert_definition())
         if not isinstance(source, (str, Path)):
             if hasattr(source, "to_str"):
                 return cls(source.to_str())
-            raise invalid("tokenizer", "None, a path, a name or a tokenizers.Tokenizer", f"a {type(source).__name__}")
+            raise invalid(
+                "tokenizer",
+                "None, a path, a name, a WordTokenizer or a tokenizers.Tokenizer",
+                f"a {type(source).__name__}",
+            )
         path = Path(source)
         if path.is_dir():
             path /= "tokenizer.json"
@@ -104,13 +110,17 @@ class Tokenizer:
             rows = [row[:max_tokens] for row in rows]
         offsets = np.zeros(len(rows) + 1, np.uint64)
         np.cumsum([len(row) for row in rows], out=offsets[1:])
-        flat = np.fromiter((token for row in rows for token in row), np.uint32, int(offsets[-1]))
+        flat = np.fromiter(chain.from_iterable(rows), np.uint32, int(offsets[-1]))
         return flat, offsets
 
     def tokens(self, text: str) -> list[str]:
         """Return the terms of a text as strings, in order, repeats kept."""
         numbers, _ = self.encode([text])
         return [self.name(int(number)) for number in numbers if not self.dropped[number]]
+
+    def names(self, text: str) -> dict[int, str]:
+        """Return the terms of a text by their numbers."""
+        return {int(number): self.name(int(number)) for number in self.encode([text], threads=1)[0]}
 
     def name(self, term: int) -> str:
         """Return the string of a term."""
@@ -120,6 +130,16 @@ class Tokenizer:
         """Return the number of a term, None if the vocabulary has no such term."""
         number = self._tokenizer.token_to_id(term)
         return None if number is None else int(number)
+
+
+#: Whatever turns text into terms.
+Analyzer = Tokenizer | WordTokenizer
+
+
+def restore_analyzer(definition: str) -> Analyzer:
+    """Return the tokenizer an index has stored."""
+    kind = json.loads(definition).get("kind")
+    return WordTokenizer.restore(definition) if kind == WordTokenizer.KIND else Tokenizer(definition)
 
 
 def _bert_definition() -> str:

@@ -1,0 +1,40 @@
+"""``hi2 add``: further documents into an index."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from hi2.cli.options import existing, load_encoder, report_skipped, settings
+from hi2.index import HybridIndex
+from hi2.inputs import Skipped, read_documents
+
+
+def run(
+    index: Path = typer.Argument(help="Folder of the index."),
+    source: Path = typer.Argument(help="BEIR folder, or .jsonl, .tsv or .parquet file (also .gz, .xz)."),
+    vectors: Path | None = typer.Option(None, help="Vectors of the documents, .npy, row for row."),
+    encoder: str | None = typer.Option(
+        None, help="The encoder the index was built with, if it is not found by itself."
+    ),
+    replace: bool = typer.Option(False, "--replace", help="Replace documents whose ids exist."),
+    skip_bad: bool = typer.Option(False, help="Skip and count bad lines."),
+    threads: int | None = typer.Option(None, help="Threads; all cores by default."),
+) -> None:
+    """Add documents to an index and commit.
+
+    Example: hi2 add wiki.hi2 new.jsonl --replace
+    """
+    skipped = Skipped() if skip_bad else None
+    documents = list(read_documents(source, skipped=skipped))
+    chosen = None if encoder is None else load_encoder(encoder)
+    with HybridIndex.open(existing(index), "w", encoder=chosen) as opened:
+        change = opened.upsert if replace else opened.add
+        texts, ids = [document.text for document in documents], [document.id for document in documents]
+        change(vectors, texts, ids=ids, threads=threads, progress=settings.progress)
+        opened.commit(progress=settings.progress)
+        typer.echo(f"{len(documents)} documents added, {len(opened)} in {index}")
+    line = report_skipped(skipped)
+    if line:
+        typer.echo(f"hi2: {line}", err=True)

@@ -1,0 +1,63 @@
+"""``hi2 build``: documents in, an index on disk out."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import typer
+
+from hi2.cli.options import load_encoder, parse_codec, report_skipped, settings
+from hi2.codecs import Flat
+from hi2.index import HybridIndex
+from hi2.inputs import Skipped, read_documents
+from hi2.selectors.clusters import KMeans
+from hi2.selectors.terms import BM25
+
+
+def run(
+    source: Path = typer.Argument(help="BEIR folder, or .jsonl, .tsv or .parquet file (also .gz, .xz)."),
+    out: Path = typer.Option(..., "--out", "-o", help="Folder of the index; must not exist."),
+    vectors: Path | None = typer.Option(None, help="Vectors of the documents, .npy, row for row."),
+    encoder: str | None = typer.Option(
+        None, help="'static' (built in), or the folder or name of a sentence-transformers model. For queries too."
+    ),
+    codec: str = typer.Option("Flat", help="Flat, PQ:BYTES or OPQ:BYTES, e.g. OPQ:48 or OPQ:48:residual."),
+    refine: str | None = typer.Option(None, help="A second, finer codec that rescores the best hits, e.g. Flat."),
+    clusters: int | None = typer.Option(None, help="Number of clusters; 2·√N by default."),
+    per_doc: int = typer.Option(15, help="Terms a document is filed under."),
+    tokenizer: str | None = typer.Option(None, help="A tokenizer.json or its folder; BERT's WordPiece by default."),
+    text: bool = typer.Option(True, help="Keep the texts in the index."),
+    skip_bad: bool = typer.Option(False, help="Skip and count bad lines."),
+    threads: int | None = typer.Option(None, help="Threads; all cores by default."),
+) -> None:
+    """Build an index from documents.
+
+    Examples: hi2 build corpus.jsonl -o wiki.hi2      hi2 build scifact/ -o s.hi2 --vectors corpus.npy
+    """
+    start = time.perf_counter()
+    skipped = Skipped() if skip_bad else None
+    # Read twice rather than held: first the ids, which also finds every bad line before anything is made.
+    ids = [document.id for document in read_documents(source, skipped=skipped)]
+    texts = (document.text for document in read_documents(source, skipped=Skipped() if skip_bad else None))
+    chosen = load_encoder(encoder or "static") if vectors is None or encoder is not None else None
+    index = HybridIndex.build(
+        vectors,
+        texts,
+        ids=ids,
+        encoder=chosen,
+        clusters=KMeans(clusters),
+        terms=BM25(per_doc, tokenizer=tokenizer),
+        codec=parse_codec(codec, "--codec") or Flat(),
+        refine=parse_codec(refine, "--refine"),
+        keep_text=text,
+        path=out,
+        threads=threads,
+        progress=settings.progress,
+    )
+    index.close()
+    seconds = time.perf_counter() - start
+    typer.echo(f"{len(index)} documents in {out}, {seconds:.1f} s ({len(index) / seconds:.0f} a second)")
+    line = report_skipped(skipped)
+    if line:
+        typer.echo(f"hi2: {line}", err=True)

@@ -1,0 +1,34 @@
+"""``hi2 delete``: documents out of an index."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from hi2.cli.options import existing, settings
+from hi2.errors import invalid
+from hi2.index import HybridIndex
+from hi2.inputs import open_text
+
+
+def run(
+    index: Path = typer.Argument(help="Folder of the index."),
+    ids: list[str] | None = typer.Argument(None, help="Ids of the documents."),
+    file: Path | None = typer.Option(None, "--ids", help="File with one id a line."),
+    missing_ok: bool = typer.Option(False, "--missing-ok", help="Skip ids that are not in the index."),
+) -> None:
+    """Delete documents from an index and commit.
+
+    Example: hi2 delete wiki.hi2 doc-17 doc-18
+    """
+    wanted = list(ids or [])
+    if file is not None:
+        with open_text(file) as lines:
+            wanted += [line.strip() for line in lines if line.strip()]
+    if not wanted:
+        raise invalid("ids", "given, as arguments or with --ids FILE", "none")
+    with HybridIndex.open(existing(index), "w") as opened:
+        n = opened.delete(opened.parse_ids(wanted), missing_ok=missing_ok)
+        opened.commit(progress=settings.progress)
+        typer.echo(f"{n} documents deleted, {len(opened)} in {index}")

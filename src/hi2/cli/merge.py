@@ -1,0 +1,22 @@
+"""``hi2 merge``: many segments into one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from hi2.cli.options import existing, settings
+from hi2.index import HybridIndex
+
+
+def run(index: Path = typer.Argument(help="Folder of the index.")) -> None:
+    """Make all segments one, drop deleted documents, and commit.
+
+    Example: hi2 merge wiki.hi2
+    """
+    with HybridIndex.open(existing(index), "w") as opened:
+        before = opened.info()
+        opened.merge(progress=settings.progress)
+        opened.commit(progress=settings.progress)
+        typer.echo(f"{before['n_segments']} segments into 1, {before['n_deleted']} deleted documents dropped")

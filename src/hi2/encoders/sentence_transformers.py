@@ -1,0 +1,37 @@
+"""Any sentence-transformers model as an encoder; needs the extra ``sentence-transformers``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hi2.errors import MissingExtra, invalid
+from hi2.types import Floats
+
+
+class SentenceTransformerEncoder:
+    """Encode with a model from a folder or, where the hub is reached, by its name."""
+
+    def __init__(self, source: str | Path, *, batch_size: int = 64) -> None:
+        try:
+            from sentence_transformers import SentenceTransformer
+        except ImportError as error:
+            raise MissingExtra(
+                "SentenceTransformerEncoder needs an extra; install it with: pip install 'hi2[sentence-transformers]'"
+            ) from error
+        try:
+            self._model: Any = SentenceTransformer(str(source))
+        except Exception as error:
+            must = "the folder of a sentence-transformers model, or a name where the hub is reached"
+            raise invalid("source", must, f"'{source}' ({error})") from error
+        #: Where the model came from.
+        self.source = str(source)
+        self._batch_size = batch_size
+
+    def __call__(self, texts: Sequence[str]) -> Floats:
+        """Return the vectors (n, dim) of ``texts`` at unit length."""
+        vectors: Floats = self._model.encode(
+            list(texts), batch_size=self._batch_size, normalize_embeddings=True, show_progress_bar=False
+        )
+        return vectors

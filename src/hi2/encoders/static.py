@@ -1,0 +1,52 @@
+"""The encoder that ships with the package: one vector a WordPiece, summed, 256 dimensions, numpy and tokenizers alone.
+
+``static/MODEL_CARD.md`` says what it was made from and how good it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import resources
+
+import numpy as np
+
+from hi2 import _native
+from hi2.arguments import thread_count
+from hi2.text.tokenizer import Analyzer, Tokenizer
+from hi2.types import U32, U64, Floats
+
+_TEXTS_AT_A_TIME = 4096
+
+
+class StaticEncoder:
+    """Texts to 256-dimensional unit vectors, thousands a second on a CPU.
+
+    >>> vectors = StaticEncoder()(["reverse a list", "sort a list in reverse order", "capital of France"])
+    >>> bool(vectors[0] @ vectors[1] > vectors[0] @ vectors[2])
+    True
+    """
+
+    def __init__(self, *, threads: int | None = None) -> None:
+        folder = resources.files("hi2.encoders").joinpath("static")
+        with resources.as_file(folder) as path:
+            self._vectors = np.load(path / "vectors.npy", mmap_mode="r", allow_pickle=False)
+            self._scales = np.load(path / "scales.npy", allow_pickle=False)
+        self._threads = thread_count(threads)
+        #: The tokenizer of the token vectors: BERT's WordPiece, as for terms.
+        self.tokenizer: Analyzer = Tokenizer.load(None)
+
+    @property
+    def dim(self) -> int:
+        """The dimension of the vectors."""
+        return int(self._vectors.shape[1])
+
+    def __call__(self, texts: Sequence[str]) -> Floats:
+        """Return the vectors (n, dim) of ``texts`` at unit length; zero for a text without known tokens."""
+        parts = []
+        for begin in range(0, len(texts), _TEXTS_AT_A_TIME):
+            parts.append(self.average(*self.tokenizer.encode(texts[begin : begin + _TEXTS_AT_A_TIME])))
+        return np.concatenate(parts) if parts else np.zeros((0, self.dim), np.float32)
+
+    def average(self, tokens: U32, offsets: U64) -> Floats:
+        """Return the vectors of texts that are tokenized already."""
+        return _native.average(self._vectors, self._scales, tokens, offsets, self._threads)

@@ -1,0 +1,106 @@
+"""Words of any language as terms: Unicode words, optional stemming, bigrams where a script has no spaces.
+
+A word's term is a hash of it, so there is no vocabulary to learn and a word that first comes with an added document is
+a term like any other. Two words may share a term; with 2^18 terms that adds a few candidates and loses none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import unicodedata
+import zlib
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from hi2.arguments import integer
+from hi2.errors import InvalidParameter, MissingExtra, invalid
+from hi2.types import U32, U64, Bytes
+
+# Scripts written without spaces between words: Han, Hiragana, Katakana, Hangul, Thai, Lao, Khmer, Myanmar.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\uac00-\ud7af\U00020000-\U0003ffff"
+)
+_PIECES = re.compile(f"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[\\w\\u0300-\\u036f])+")
+_FIRST = re.compile(f"[{_UNSPACED}]")
+
+
+class WordTokenizer:
+    """Words as terms.
+
+    ``stemmer`` names a Snowball algorithm ('english', 'german', …; needs the extra ``stem``). Runs of a script without
+    spaces become overlapping pairs of characters.
+
+    >>> WordTokenizer().tokens("Über 3 Flüsse: 東京都")
+    ['über', '3', 'flüsse', '東京', '京都']
+    """
+
+    KIND = "hi2 words"
+
+    def __init__(self, stemmer: str | None = None, *, n_terms: int = 1 << 18) -> None:
+        self.n_terms = integer("n_terms", n_terms, low=1 << 8, high=1 << 22)
+        self._stemmer = None if stemmer is None else _load_stemmer(stemmer)
+        #: What an index stores to make the same terms again.
+        self.definition = json.dumps({"kind": self.KIND, "stemmer": stemmer, "n_terms": self.n_terms})
+        #: Names the tokenizer: two with the same fingerprint give the same tokens.
+        self.fingerprint = hashlib.sha256(self.definition.encode()).hexdigest()
+        #: 1 where a token is not a term: none here.
+        self.dropped: Bytes = np.zeros(self.n_terms, np.uint8)
+
+    @classmethod
+    def restore(cls, definition: str) -> WordTokenizer:
+        """Return the tokenizer with a stored definition."""
+        data = json.loads(definition)
+        return cls(data["stemmer"], n_terms=data["n_terms"])
+
+    def tokens(self, text: str) -> list[str]:
+        """Return the terms of a text as strings, in order, repeats kept."""
+        found: list[str] = []
+        for piece in _PIECES.findall(unicodedata.normalize("NFKC", text).casefold()):
+            if _FIRST.match(piece):
+                found.extend(piece[i : i + 2] for i in range(len(piece) - 1)) if len(piece) > 1 else found.append(piece)
+            else:
+                found.append(piece)
+        return found if self._stemmer is None else self._stemmer.stemWords(found)
+
+    def encode(
+        self, texts: Sequence[str], *, max_tokens: int | None = None, threads: int | None = None
+    ) -> tuple[U32, U64]:
+        """Return all token numbers of ``texts`` and the offsets of each text's own; on the caller's thread."""
+        rows: list[list[int]] = []
+        for row, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise invalid("texts", "strings", f"a {type(text).__name__} in row {row}")
+            rows.append([self.number(token) for token in self.tokens(text)[:max_tokens]])
+        offsets = np.zeros(len(rows) + 1, np.uint64)
+        np.cumsum([len(row) for row in rows], out=offsets[1:])
+        return np.fromiter(chain.from_iterable(rows), np.uint32, int(offsets[-1])), offsets
+
+    def number(self, term: str) -> int:
+        """Return the number of a term."""
+        return zlib.crc32(term.encode()) % self.n_terms
+
+    def name(self, term: int) -> str:
+        """Return a name for a term number; a hash does not know its word."""
+        return f"#{term}"
+
+    def names(self, text: str) -> dict[int, str]:
+        """Return the words of a text by their term numbers."""
+        return {self.number(token): token for token in self.tokens(text)}
+
+
+def _load_stemmer(name: str) -> Any:
+    try:
+        import Stemmer
+    except ImportError as error:
+        raise MissingExtra("Stemming needs an extra; install it with: pip install 'hi2[stem]'") from error
+    try:
+        return Stemmer.Stemmer(name)
+    except KeyError:
+        known = ", ".join(sorted(Stemmer.algorithms()))
+        raise InvalidParameter(f"The 'stemmer' parameter must be one of {known}. Got {name!r} instead.") from None
