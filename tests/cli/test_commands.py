@@ -195,6 +195,7 @@ def test_help_has_examples_and_a_wrong_option_is_refused():
     assert hi2.__version__ in run("--version").stdout
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows sends no SIGINT to a child")
 def test_an_interrupt_leaves_nothing(tmp_path):
     path = tmp_path / "corpus.tsv"
     with path.open("w") as file:

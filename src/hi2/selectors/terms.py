@@ -58,10 +58,7 @@ class BM25:
 
     def fit(self, bags: Bags, tokenizer: Analyzer) -> TermSelector:
         """Return the selector with document frequencies, average length and mean scores of these documents."""
-        df = np.bincount(bags.terms, minlength=tokenizer.n_terms).astype(np.uint32)
-        length = float(bags.lengths.mean()) if len(bags) else 0.0
-        selector = TermSelector(replace(self, tokenizer=None), tokenizer, df, len(bags), length, _no_means(tokenizer))
-        return replace(selector, mean_scores=_mean_scores(selector, bags))
+        return _fit(replace(self, tokenizer=None), bags, tokenizer)
 
 
 @dataclass(frozen=True)
@@ -87,10 +84,7 @@ class TermWeights:
 
     def fit(self, bags: Bags, tokenizer: Analyzer) -> TermSelector:
         """Return the selector with document frequencies and mean weights of these documents."""
-        df = np.bincount(bags.terms, minlength=tokenizer.n_terms).astype(np.uint32)
-        length = float(bags.lengths.mean()) if len(bags) else 0.0
-        selector = TermSelector(replace(self, tokenizer=None), tokenizer, df, len(bags), length, _no_means(tokenizer))
-        return replace(selector, mean_scores=_mean_scores(selector, bags))
+        return _fit(replace(self, tokenizer=None), bags, tokenizer)
 
 
 @dataclass(frozen=True)
@@ -170,8 +164,12 @@ class TermSelector:
         return offsets, np.array([term for terms in chosen for term in terms], np.uint32)
 
 
-def _no_means(tokenizer: Analyzer) -> Floats:
-    return np.zeros(tokenizer.n_terms, np.float32)
+def _fit(spec: BM25 | TermWeights, bags: Bags, tokenizer: Analyzer) -> TermSelector:
+    df = np.bincount(bags.terms, minlength=tokenizer.n_terms).astype(np.uint32)
+    length = float(bags.lengths.mean()) if len(bags) else 0.0
+    no_means = np.zeros(tokenizer.n_terms, np.float32)
+    selector = TermSelector(spec, tokenizer, df, len(bags), length, no_means)
+    return replace(selector, mean_scores=_mean_scores(selector, bags))
 
 
 def _mean_scores(selector: TermSelector, bags: Bags) -> Floats:
