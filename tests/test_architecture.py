@@ -23,7 +23,7 @@ LAYERS = [
     {"filing", "snapshot", "drift"},
     {"merging", "documents"},
     {"fitting", "store"},
-    {"searching"},
+    {"searching", "changes"},
     {"explanation", "inspection"},
     {"index"},
     {"inputs"},

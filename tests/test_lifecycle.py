@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import hi2
-from hi2 import index as index_module
-from hi2 import merging, store
+from hi2 import changes, merging, store
 from hi2.index import HybridIndex
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
@@ -409,7 +408,7 @@ def test_files_in_doubt_are_never_removed(small, corpus, tmp_path, monkeypatch):
 
 
 def test_additions_leave_memory_when_they_are_many(small, corpus, tmp_path, monkeypatch):
-    monkeypatch.setattr(index_module, "SEAL_DOCUMENTS", 20)
+    monkeypatch.setattr(changes, "SEAL_DOCUMENTS", 20)
     small.save(tmp_path / "a")
     with hi2.HybridIndex.open(tmp_path / "a", "w") as writer:
         for i in range(60, 110, 5):

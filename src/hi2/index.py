@@ -12,30 +12,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hi2.arguments import thread_count
+from hi2.changes import build_on_disk, with_added, with_first_documents, with_merged
 from hi2.codecs import Codec, CodecSpec, Flat
-from hi2.documents import Documents, collect, draft_of
+from hi2.documents import Documents, collect
 from hi2.drift import Added
 from hi2.encoders import Encoder, load_encoder
 from hi2.encoders.encoder import EncoderIdentity, encode
 from hi2.errors import Error, InvalidParameter, ReadOnly, invalid
-from hi2.filing import write_segment
 from hi2.fitting import fit_model, term_reader
 from hi2.ids import check_id
-from hi2.merging import merge_segments, plan_merge
 from hi2.model import Model
 from hi2.progress import Progress
 from hi2.searching import resolve_effort, search
-from hi2.segment import Segment
 from hi2.selectors.clusters import ClusterSelector, KMeans
 from hi2.selectors.terms import BM25, TermSelector, TermWeights
 from hi2.snapshot import EMPTY, Place
-from hi2.storage.arrays import MemorySink
-from hi2.store import State, Stored, Writer, new_folder, read_index, write_copy
+from hi2.store import State, Stored, Writer, read_index, write_copy
 from hi2.types import Hits, Id
 from hi2.vectors import METRICS
-
-#: What was added to an index on disk leaves memory when it comes to this many documents.
-SEAL_DOCUMENTS = 1 << 16
 
 if TYPE_CHECKING:
     from hi2.explanation import Explanation
@@ -148,9 +142,8 @@ class HybridIndex:
         )
         state = State(model, EMPTY, Added(), documents.ids.next_integer(), keep_text)
         if path is None:
-            snapshot = EMPTY.plus(_file(model, documents, n_threads, bars))
-            return cls(replace(state, snapshot=snapshot), encoder=encoder)
-        _build_on_disk(Path(path), state, documents, n_threads, bars)
+            return cls(with_first_documents(state, documents, threads=n_threads, progress=bars), encoder=encoder)
+        build_on_disk(Path(path), state, documents, threads=n_threads, progress=bars)
         return cls.open(path, "w", encoder=encoder)
 
     @classmethod
@@ -358,7 +351,7 @@ class HybridIndex:
             known = self._known(documents)
             if known:
                 raise invalid("ids", "new; use upsert to replace documents", f"{known[0][0]!r}, which exists")
-            self._add(self._state, documents, thread_count(threads), Progress(progress))
+            self._add(self._state, documents, threads, progress)
 
     def upsert(
         self,
@@ -379,7 +372,7 @@ class HybridIndex:
             documents = self._collect(vectors, texts, ids, term_weights, payload, keep_text, Progress(progress))
             places = [place for _, place in self._known(documents)]
             state = replace(self._state, snapshot=self._state.snapshot.without(places)) if places else self._state
-            self._add(state, documents, thread_count(threads), Progress(progress))
+            self._add(state, documents, threads, progress)
 
     def delete(self, ids: Id | Sequence[Id], *, missing_ok: bool = False) -> int:
         """Remove documents and return how many; an unknown id is refused, or skipped with ``missing_ok``."""
@@ -400,7 +393,7 @@ class HybridIndex:
         with self._changing():
             lives = self._state.snapshot.lives
             if len(lives) > 1 or any(live.alive is not None for live in lives):
-                self._state = self._merged(self._state, 0, len(lives), Progress(progress))
+                self._state = with_merged(self._state, 0, len(lives), self._writer, Progress(progress))
 
     def commit(self, *, progress: bool | None = None) -> None:
         """Make every change since the last commit durable at once; readers opened before keep what they saw."""
@@ -418,16 +411,6 @@ class HybridIndex:
             if self._closed:
                 raise ReadOnly("The index was closed. Open it again with mode='w' to change it.")
             yield
-
-    def _merged(self, state: State, begin: int, end: int, bars: Progress) -> State:
-        """Return the state with segments [begin, end) as one: on disk if the index is, else in memory."""
-        if self._writer is None:
-            return _merge_in_memory(state, begin, end)
-        with bars.phase("merge", state.snapshot.n_alive) as report:
-            try:
-                return self._writer.merge(state, begin, end, report)
-            except OSError as error:
-                raise Error(f"The merge failed: {error}. Nothing was changed; make room and merge again.") from error
 
     def _collect(
         self, vectors: Any, texts: Any, ids: Any, weights: Any, payload: Any, keep_text: bool | None, bars: Progress
@@ -460,47 +443,11 @@ class HybridIndex:
         places = self._state.snapshot.find(ids)
         return [(id, place) for id, place in zip(ids, places, strict=True) if place is not None]
 
-    def _add(self, state: State, documents: Documents, threads: int, bars: Progress) -> None:
-        segment = _file(state.model, documents, threads, bars)
-        state = replace(
-            state,
-            snapshot=state.snapshot.plus(segment),
-            added=state.added.plus(len(documents.ids), documents.bags, state.model.n_terms),
-            next_id=max(state.next_id, documents.ids.next_integer()),
-        )
-        n_disk = sum(live.segment.files is not None for live in state.snapshot.lives)
-        while plan := plan_merge(state.snapshot.lives[n_disk:]):
-            state = _merge_in_memory(state, n_disk + plan[0], n_disk + plan[1])
-        if self._writer is not None and sum(live.n_alive for live in state.snapshot.lives[n_disk:]) >= SEAL_DOCUMENTS:
-            state = self._merged(state, n_disk, len(state.snapshot.lives), bars)
-        self._state = state
-
-
-def _file(model: Model, documents: Documents, threads: int, bars: Progress) -> Segment:
-    sink = MemorySink()
-    with bars.phase("file documents", documents.vectors.n) as report:
-        meta = write_segment(sink, model, draft_of(model, documents, threads=threads, progress=bars), report)
-    return Segment(model, meta, sink.arrays)
+    def _add(self, state: State, documents: Documents, threads: int | None, progress: bool | None) -> None:
+        n_threads, bars = thread_count(threads), Progress(progress)
+        self._state = with_added(state, documents, self._writer, threads=n_threads, progress=bars)
 
 
 def _check_encoder(model: Model, encoder: Encoder | None) -> None:
     if encoder is not None and model.encoder is not None:
         model.encoder.check(encoder)
-
-
-def _build_on_disk(folder: Path, state: State, documents: Documents, threads: int, bars: Progress) -> None:
-    with new_folder(folder) as writer:
-        sink = writer.new_segment_sink()
-        with bars.phase("file documents", documents.vectors.n) as report:
-            draft = draft_of(state.model, documents, threads=threads, progress=bars)
-            meta = write_segment(sink, state.model, draft, report)
-        segment = writer.open_segment(state.model, meta, sink)
-        writer.commit(replace(state, snapshot=EMPTY.plus(segment)), bars)
-        del segment, draft  # Windows renames no folder whose files are mapped
-
-
-def _merge_in_memory(state: State, begin: int, end: int) -> State:
-    sink = MemorySink()
-    meta = merge_segments(sink, state.model, state.snapshot.lives[begin:end])
-    segment = Segment(state.model, meta, sink.arrays)
-    return replace(state, snapshot=state.snapshot.with_merged(begin, end, segment))
