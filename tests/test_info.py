@@ -72,3 +72,20 @@ def test_repr_names_the_parts(corpus):
     index = hi2.HybridIndex.build(corpus.vectors[:50], corpus.texts[:50], codec=hi2.PQ(5))
     assert "50 documents" in repr(index)
     assert "PQ(subspaces=5" in repr(index)
+
+
+def test_queries_that_hit_no_term_list_are_counted(corpus):
+    index = hi2.HybridIndex.build(corpus.vectors, corpus.texts)
+    known, unknown = corpus.query_texts[0], "ਪੰਜਾਬੀ"  # a script no document uses
+    assert index.info()["searches"] == {"with_text": 0, "without_term_list": 0}
+    vector = corpus.query_vectors[0]
+    assert index.search(vector, known).n_term_lists > 0
+    assert index.search(vector, unknown).n_term_lists == 0
+    batch = index.search(corpus.query_vectors[:4], [known, unknown, None, unknown])
+    assert batch.n_term_lists[0] == batch[0].n_term_lists > 0
+    assert batch.n_term_lists[1:].tolist() == [0, 0, 0]
+    index.search(vector)
+    assert index.info()["searches"] == {"with_text": 5, "without_term_list": 3}
+    told = index.info([known, unknown, unknown])["queries"]
+    assert told == {"n": 3, "without_term_list": 2}
+    assert hi2.HybridIndex.build(corpus.vectors, terms=None).info([known])["queries"]["without_term_list"] == 1

@@ -143,26 +143,28 @@ nb::tuple search_batch(const ModelHandle& model, nb::list segments, Array2<float
     std::vector<float> scores(n * k, -std::numeric_limits<float>::infinity());
     std::vector<std::int64_t> counts(n, 0);
     std::vector<std::int64_t> scored(n, 0);
+    std::vector<std::int64_t> lists(n, 0);
     {
         const nb::gil_scoped_release release;
         parallel_for(n, threads, [&](std::size_t i) {
             const std::uint64_t begin = term_offsets.data()[i];
             const std::span<const std::uint32_t> own(terms.data() + begin, term_offsets.data()[i + 1] - begin);
-            std::size_t n_scored = 0;
+            SearchCost cost;
             const auto hits = this_threads_searcher().search(model.model, live, queries.data() + i * model.model.dim,
-                                                             own, {k, clusters, per_doc, depth}, n_scored);
+                                                             own, {k, clusters, per_doc, depth}, cost);
             for (std::size_t h = 0; h < hits.size(); ++h) {
                 numbers[i * k + h] = hits[h].segment;
                 rows[i * k + h] = hits[h].row;
                 scores[i * k + h] = hits[h].score;
             }
             counts[i] = static_cast<std::int64_t>(hits.size());
-            scored[i] = static_cast<std::int64_t>(n_scored);
+            scored[i] = static_cast<std::int64_t>(cost.n_scored);
+            lists[i] = static_cast<std::int64_t>(cost.n_term_lists);
         });
     }
     return nb::make_tuple(to_numpy(std::move(numbers), {n, k}), to_numpy(std::move(rows), {n, k}),
-                          to_numpy(std::move(scores), {n, k}), to_numpy(std::move(counts)),
-                          to_numpy(std::move(scored)));
+                          to_numpy(std::move(scores), {n, k}), to_numpy(std::move(counts)), to_numpy(std::move(scored)),
+                          to_numpy(std::move(lists)));
 }
 
 NewArray<float> score_docs(const ModelHandle& model, const SegmentHandle& segment, Array1<float> query, bool refine,
@@ -265,7 +267,8 @@ void bind_search(nb::module_& m) {
             "(terms, lengths) of the non-empty term lists.");
     m.def("search", search_batch, "model"_a, "segments"_a, "queries"_a, "term_offsets"_a, "terms"_a, "k"_a,
           "clusters"_a, "per_doc"_a, "depth"_a, "threads"_a,
-          "The k best of every query over [(segment, alive or None)]: (segments, rows, scores, counts, n_scored).");
+          "The k best of every query over [(segment, alive or None)]: (segments, rows, scores, counts, n_scored, "
+          "n_term_lists).");
     m.def("score", score_docs, "model"_a, "segment"_a, "query"_a, "refine"_a, "docs"_a,
           "Codec or refine scores of some documents of a segment.");
 }

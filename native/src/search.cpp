@@ -59,16 +59,17 @@ std::span<const std::uint32_t> Searcher::probe(const Model& model, const float* 
 
 std::span<const Hit> Searcher::search(const Model& model, std::span<const LiveSegment> segments, const float* query,
                                       std::span<const std::uint32_t> terms, const SearchParams& params,
-                                      std::size_t& n_scored) {
+                                      SearchCost& cost) {
     begin_query(model, query);
     probe(model, query, params.clusters);
     model.codec->prepare(query, state_);
     const bool refined = model.refine != nullptr && params.depth > 0;
     top_.reset(refined ? std::max(params.k, params.depth) : params.k);
+    opened_.assign(terms.size(), 0);
     for (std::size_t s = 0; s < segments.size(); ++s)
         scan_segment(static_cast<std::uint32_t>(s), segments[s], terms, params);
     if (refined) refine(segments, params.depth, params.k);
-    n_scored = n_scored_;
+    cost = {n_scored_, std::accumulate(opened_.begin(), opened_.end(), std::size_t{0})};
     return top_.finish();
 }
 
@@ -104,12 +105,13 @@ void Searcher::scan_segment(std::uint32_t number, const LiveSegment& live, std::
             if (i < segment.copies.directory().size())
                 segment.copies.decode(i, [&](Doc doc, std::uint32_t) { meet(doc); });
         }
-        for (const std::uint32_t term : terms) {
-            const std::size_t i = segment.terms.directory().find(term);
-            if (i < segment.terms.directory().size())
-                segment.terms.decode(i, [&](Doc doc, std::uint32_t rank) {
-                    if (rank < params.per_doc) meet(doc);
-                });
+        for (std::size_t t = 0; t < terms.size(); ++t) {
+            const std::size_t i = segment.terms.directory().find(terms[t]);
+            if (i == segment.terms.directory().size()) continue;
+            opened_[t] = 1;
+            segment.terms.decode(i, [&](Doc doc, std::uint32_t rank) {
+                if (rank < params.per_doc) meet(doc);
+            });
         }
     } catch (...) {
         clear();

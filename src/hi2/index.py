@@ -23,7 +23,7 @@ from hi2.fitting import fit_model, term_reader
 from hi2.ids import check_id
 from hi2.model import Model
 from hi2.progress import Progress
-from hi2.searching import resolve_effort, search
+from hi2.searching import Tally, resolve_effort, search
 from hi2.selectors.clusters import ClusterSelector, KMeans
 from hi2.selectors.terms import BM25, TermSelector, TermWeights
 from hi2.snapshot import EMPTY, Place
@@ -67,6 +67,7 @@ class HybridIndex:
         self._stored = stored
         self._change = threading.RLock()
         self._closed = False
+        self._tally = Tally()
 
     # -- making one ---------------------------------------------------------------------------------------------------
 
@@ -247,11 +248,18 @@ class HybridIndex:
             stored.append({"id": id, **segment.stored(segment.row_of(place.doc))})
         return stored
 
-    def info(self) -> dict[str, Any]:
-        """Return counts, bytes by part, how even the lists are, and drift since the fit."""
-        from hi2.inspection import describe
+    def info(self, queries: Sequence[str] | None = None) -> dict[str, Any]:
+        """Return counts, bytes by part, how even the lists are, and drift since the fit.
 
-        return describe(self._state, self._stored)
+        ``searches`` counts the texts searched for since the index was opened, and those among them that opened no term
+        list: for these only clusters were searched. ``queries`` are counted likewise without being searched for.
+        """
+        from hi2.inspection import describe, without_term_list
+
+        report = {**describe(self._state, self._stored), "searches": self._tally.report()}
+        if queries is not None:
+            report["queries"] = {"n": len(queries), "without_term_list": without_term_list(self._state, queries)}
+        return report
 
     def verify(self) -> None:
         """Check every checksum and every invariant; raise FormatError at the first that does not hold."""
@@ -285,7 +293,9 @@ class HybridIndex:
         state = self._state
         effort = resolve_effort(state.model, k=k, clusters=clusters, terms=terms, per_doc=per_doc, refine=refine)
         vectors, texts = self._with_vectors(vectors, texts)
-        return search(state, vectors, texts, effort, threads=threads)
+        hits = search(state, vectors, texts, effort, threads=threads)
+        self._tally.count(texts, hits)
+        return hits
 
     def explain(
         self,

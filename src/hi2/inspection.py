@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -13,6 +14,7 @@ from hi2.errors import Error, FormatError
 from hi2.model import Model
 from hi2.ragged import Ragged
 from hi2.segment import Segment, width
+from hi2.selectors.terms import DEFAULT_QUERY_TERMS
 from hi2.snapshot import Live, Snapshot
 from hi2.storage.arrays import MemorySink
 from hi2.store import State, Stored, check_files
@@ -63,6 +65,16 @@ def describe(state: State, stored: Stored | None) -> dict[str, Any]:
     }
 
 
+def without_term_list(state: State, texts: Sequence[str]) -> int:
+    """Return how many of these texts have no term that a document is filed under."""
+    if state.model.terms is None:
+        return len(texts)
+    offsets, terms = state.model.terms.query_terms(texts, DEFAULT_QUERY_TERMS)
+    filed = _term_lengths(state.snapshot, state.model)[terms] > 0
+    opened = np.concatenate([[0], np.cumsum(filed)])[offsets.astype(np.int64)]
+    return int((np.diff(opened) == 0).sum())
+
+
 def _bytes_by_part(snapshot: Snapshot) -> dict[str, int]:
     parts: dict[str, int] = {}
     for live in snapshot.lives:
@@ -101,10 +113,7 @@ def _cluster_skew(snapshot: Snapshot, model: Model) -> dict[str, Any] | None:
 def _term_skew(snapshot: Snapshot, model: Model) -> dict[str, Any] | None:
     if model.terms is None:
         return None
-    lengths = np.zeros(model.n_terms, np.int64)
-    for live in snapshot.lives:
-        keys, own = live.segment.native.term_lengths()
-        lengths[keys] += own.astype(np.int64)
+    lengths = _term_lengths(snapshot, model)
     metas = [live.segment.meta for live in snapshot.lives]
     return {
         **_skew(lengths[lengths > 0], int((lengths > 0).sum())),
@@ -112,6 +121,14 @@ def _term_skew(snapshot: Snapshot, model: Model) -> dict[str, Any] | None:
         "pruned_lists": sum(meta.pruned_lists for meta in metas),
         "pruned_postings": sum(meta.pruned_postings for meta in metas),
     }
+
+
+def _term_lengths(snapshot: Snapshot, model: Model) -> Array:
+    lengths = np.zeros(model.n_terms, np.int64)
+    for live in snapshot.lives:
+        keys, own = live.segment.native.term_lengths()
+        lengths[keys] += own.astype(np.int64)
+    return lengths
 
 
 # -- verify -----------------------------------------------------------------------------------------------------------

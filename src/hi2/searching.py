@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,30 @@ def search(
     return _hits(state.snapshot, found, k=effort.k, single=single)
 
 
+class Tally:
+    """How many texts were searched for, and how many of them opened no term list. Many threads may count."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self.with_text = 0
+        self.without_term_list = 0
+
+    def count(self, texts: str | Sequence[str | None] | None, hits: Hits) -> None:
+        """Count one search."""
+        if texts is None:
+            return
+        opened = [hits.n_term_lists] if isinstance(texts, str) else hits.n_term_lists
+        rows = [texts] if isinstance(texts, str) else texts
+        asked = [n for n, text in zip(opened, rows, strict=True) if text]
+        with self._lock:
+            self.with_text += len(asked)
+            self.without_term_list += sum(n == 0 for n in asked)
+
+    def report(self) -> dict[str, int]:
+        """Return the counts as data."""
+        return {"with_text": self.with_text, "without_term_list": self.without_term_list}
+
+
 def read_query(vector: Any, model: Model) -> Floats:
     """Return one query vector as the search sees it."""
     query: Floats = open_vectors(np.asarray(vector)[None, :], metric=model.metric, dim=model.dim).read(slice(0, 1))[0]
@@ -114,20 +139,20 @@ def _queries(
     return queries, rows, single
 
 
-def _hits(snapshot: Snapshot, found: tuple[Array, Array, Floats, Array, Array], *, k: int, single: bool) -> Hits:
+def _hits(snapshot: Snapshot, found: tuple[Array, Array, Floats, Array, Array, Array], *, k: int, single: bool) -> Hits:
     """Turn (segment, row) pairs into the users' ids; unfilled places hold -1 or None and -inf."""
-    numbers, rows, scores, counts, n_scored = found
+    numbers, rows, scores, counts, n_scored, n_term_lists = found
     if single:
         count = int(counts[0])
         ids = _id_array(snapshot, row_ids(snapshot, numbers[0, :count], rows[0, :count]))
-        return Hits(ids, scores[0, :count], int(n_scored[0]), count)
+        return Hits(ids, scores[0, :count], int(n_scored[0]), count, int(n_term_lists[0]))
     n, width = rows.shape
     filled = np.arange(width) < counts[:, None]
     ids = np.full((n, k), *((None, object) if snapshot.id_kind == "str" else (-1, np.int64)))
     ids[:, :width][filled] = _id_array(snapshot, row_ids(snapshot, numbers[filled], rows[filled]))
     padded = np.full((n, k), -np.inf, np.float32)
     padded[:, :width] = scores
-    return Hits(ids, padded, n_scored, counts)
+    return Hits(ids, padded, n_scored, counts, n_term_lists)
 
 
 def _id_array(snapshot: Snapshot, ids: list[Any]) -> Array:

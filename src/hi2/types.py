@@ -22,9 +22,10 @@ Id = int | str
 class Hits:
     """What a search found, best first, and what it cost.
 
-    For a batch ``ids`` and ``scores`` are (n, k), unfilled places hold -1 or None and -inf, and ``counts`` and
-    ``n_scored`` are (n,). For one query ``ids`` and ``scores`` are 1-D and hold exactly what was found, and ``counts``
-    and ``n_scored`` are ints. ``hits[i]`` is the i-th query of a batch as single-query hits.
+    For a batch ``ids`` and ``scores`` are (n, k), unfilled places hold -1 or None and -inf, and the numbers below are
+    (n,). For one query ``ids`` and ``scores`` are 1-D and hold exactly what was found, and the numbers are ints:
+    ``n_scored`` documents scored, ``counts`` hits, ``n_term_lists`` query terms that any document is filed under.
+    ``hits[i]`` is the i-th query of a batch as single-query hits.
 
     >>> import numpy as np
     >>> hits = Hits(np.array([7, 3]), np.array([0.9, 0.2], np.float32), n_scored=5, counts=2)
@@ -36,6 +37,7 @@ class Hits:
     scores: Floats
     n_scored: Any
     counts: Any
+    n_term_lists: Any = 0
 
     @property
     def batched(self) -> bool:
@@ -50,7 +52,8 @@ class Hits:
         if not self.batched:
             return self.ids[i].item() if self.ids.dtype != object else self.ids[i], float(self.scores[i])
         count = int(self.counts[i])
-        return Hits(self.ids[i, :count], self.scores[i, :count], int(self.n_scored[i]), count)
+        n_scored, n_term_lists = int(self.n_scored[i]), int(self.n_term_lists[i])
+        return Hits(self.ids[i, :count], self.scores[i, :count], n_scored, count, n_term_lists)
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))

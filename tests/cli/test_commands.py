@@ -114,6 +114,10 @@ def test_add_delete_merge_info_verify(index, tmp_path):
     info = json.loads(run("info", index, "--json").stdout)
     assert (info["n_docs"], info["n_segments"], info["n_deleted"]) == (4, 1, 0)
     assert "n_docs" in run("info", index).stdout
+    (tmp_path / "q.txt").write_text("steam locomotive\nਪੰਜਾਬੀ\n")
+    told = json.loads(run("info", index, "--queries", tmp_path / "q.txt", "--json").stdout)
+    assert told["queries"]["n"] == 2
+    assert told["queries"]["without_term_list"] == 1
     assert "is whole: 4 documents" in run("verify", index).stdout
     codes = next(index.rglob("codes.npy"))
     data = bytearray(codes.read_bytes())

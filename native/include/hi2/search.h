@@ -48,13 +48,18 @@ struct SearchParams {
     std::size_t depth = 0;      // hits the refine store rescores; 0 skips it
 };
 
+// What a query cost.
+struct SearchCost {
+    std::size_t n_scored = 0;      // documents, each counted once
+    std::size_t n_term_lists = 0;  // query terms that any document is filed under
+};
+
 // Everything a thread reuses from query to query.
 class Searcher {
    public:
-    // Hits in order; valid until the next call. n_scored counts documents, each once.
+    // Hits in order; valid until the next call.
     std::span<const Hit> search(const Model& model, std::span<const LiveSegment> segments, const float* query,
-                                std::span<const std::uint32_t> terms, const SearchParams& params,
-                                std::size_t& n_scored);
+                                std::span<const std::uint32_t> terms, const SearchParams& params, SearchCost& cost);
 
     // The clusters a query opens, best first; equal scores by number. Valid until the next call.
     std::span<const std::uint32_t> probe(const Model& model, const float* query, std::size_t n);
@@ -87,6 +92,7 @@ class Searcher {
     std::uint64_t epoch_ = 0;
     std::vector<std::uint32_t> order_;
     std::vector<std::uint32_t> probed_;
+    std::vector<std::uint8_t> opened_;  // by place in the query's terms
     std::vector<Doc> pending_;
     std::vector<Doc> refine_docs_;
     std::vector<float> scores_;

@@ -9,17 +9,22 @@ import typer
 
 from hi2.cli.options import existing
 from hi2.index import HybridIndex
+from hi2.inputs import read_queries
 
 
 def run(
     index: Path = typer.Argument(help="Folder of the index."),
+    queries: Path | None = typer.Option(
+        None, help="Queries (BEIR folder, .jsonl, .tsv, .txt): count those that no document shares a term with."
+    ),
     as_json: bool = typer.Option(False, "--json", help="As data."),
 ) -> None:
     """Show counts, bytes by part, how even the lists are, and drift since the fit.
 
-    Example: hi2 info wiki.hi2
+    Examples: hi2 info wiki.hi2      hi2 info wiki.hi2 --queries q.tsv
     """
-    info = HybridIndex.open(existing(index)).info()
+    texts = None if queries is None else [query.text for query in read_queries(queries)]
+    info = HybridIndex.open(existing(index)).info(texts)
     if as_json:
         typer.echo(json.dumps(info))
         return

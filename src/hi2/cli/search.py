@@ -95,6 +95,8 @@ def _table(query: Document, hits: Hits, index: HybridIndex) -> None:
     from rich.table import Table
 
     caption = f"{hits.n_scored} of {len(index)} documents scored"
+    if hits.n_term_lists == 0:
+        caption += "; no document is filed under a term of this query"
     table = Table(title=query.text, title_justify="left", caption=caption, expand=True)
     table.add_column("", justify="right", no_wrap=True)
     table.add_column("score", justify="right", no_wrap=True)
