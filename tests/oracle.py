@@ -86,3 +86,38 @@ def pq_decode(codes: np.ndarray, codebooks: np.ndarray) -> np.ndarray:
     """Return the vectors the codes stand for."""
     m = len(codebooks)
     return np.concatenate([codebooks[j][codes[:, j]] for j in range(m)], axis=1).astype(np.float64)
+
+
+def rabitq_rotate(vectors, signs):
+    """Signs flipped, then a Hadamard transform of a window at either end in turns."""
+    out = np.array(vectors, np.float64)
+    dim = out.shape[1]
+    window = 1 << (dim.bit_length() - 1)
+    hadamard = np.ones((1, 1))
+    while len(hadamard) < window:
+        hadamard = np.block([[hadamard, hadamard], [hadamard, -hadamard]])
+    for number, flips in enumerate(signs):
+        out = out * np.where(flips, -1.0, 1.0)
+        begin = 0 if number % 2 == 0 else dim - window
+        out[:, begin : begin + window] = out[:, begin : begin + window] @ hadamard / np.sqrt(window)
+    return out
+
+
+def rabitq_decode(codes, bits, signs):
+    """factor · v, turned back: v holds an odd integer a dimension, its planes' bits standing for ±2^b."""
+    dim = signs.shape[1]
+    plane = (dim + 7) // 8
+    factors = np.ascontiguousarray(codes[:, bits * plane :]).view(np.float32).astype(np.float64)
+    values = np.zeros((len(codes), dim))
+    for b in range(bits):
+        own = np.unpackbits(codes[:, b * plane : (b + 1) * plane], axis=1, count=dim, bitorder="little")
+        values += (2.0 * own - 1) * 2**b
+    rotation = rabitq_rotate(np.eye(dim), signs)
+    return factors * values @ rotation.T
+
+
+def rabitq_query_error(query, decoded, bits, arrays):
+    """How far a score may be off because the query is rounded to 2^planes steps in every rotated dimension."""
+    signs = arrays["signs"]
+    step = np.abs(rabitq_rotate(query[None], signs)).max() / 2 ** min(8, 3 + bits)
+    return 1.01 * step * np.abs(rabitq_rotate(decoded - arrays["middle"], signs)).sum(1)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import doctest
 import importlib
 import importlib.util
+import json
 import pkgutil
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import hi2
@@ -35,6 +38,35 @@ def test_python_blocks_of_a_page_run_in_order(page, tmp_path, monkeypatch):
     names: dict = {}
     for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
         exec(compile(block, page.name, "exec"), names)
+
+
+def test_commands_of_the_pages_run(tmp_path, monkeypatch):
+    """Every command shown as an example, with the files it names; building comes first, deleting last."""
+    shown = {
+        line.strip()
+        for page in WRITTEN
+        for block in re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+        for line in block.splitlines()
+        if line.strip().startswith("hi2 ")
+    }
+    verbs = {line.split()[1] for line in shown}
+    assert verbs == {"quickstart", "build", "add", "delete", "search", "explain", "info", "verify", "merge"}
+    monkeypatch.chdir(tmp_path)
+    rows = [(f"doc-{i}", f"Hamlet was written by person {i}") for i in range(20)]
+    lines = "".join(json.dumps({"_id": id, "text": text}) + "\n" for id, text in rows)
+    Path("scifact").mkdir()
+    for path in ("corpus.jsonl", "scifact/corpus.jsonl"):
+        Path(path).write_text(lines)
+    Path("new.jsonl").write_text(lines.replace("Hamlet", "Macbeth"))
+    Path("q.tsv").write_text("q1\twho wrote Hamlet\n")
+    np.save("corpus.npy", hi2.StaticEncoder()([text for _, text in rows]))
+    order = ["build", "add", "merge", "search", "explain", "info", "verify", "delete", "quickstart"]
+    script = f"{shlex.quote(sys.executable)} -m hi2.cli"
+    for line in sorted(shown, key=lambda line: (order.index(line.split()[1]), line)):
+        done = subprocess.run(
+            line.replace("hi2 ", f"{script} ", 1), shell=True, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{line}: {done.stderr}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
@@ -75,7 +107,8 @@ def test_the_format_page_names_every_file_of_an_index(corpus, tmp_path):
     for number, options in enumerate(
         (
             {"ids": corpus.ids, "codec": hi2.OPQ(5), "refine": hi2.Flat(), "keep_text": True},
-            {"clusters": hi2.KMeans(9, copies=1, copy_margin=0.5)},
+            {"clusters": hi2.KMeans(9, copies=1, copy_margin=0.5), "codec": hi2.RaBitQ(), "refine": hi2.SQ8()},
+            {"codec": hi2.SQ8(), "refine": hi2.RaBitQ(bits=4)},
         )
     ):
         index = hi2.HybridIndex.build(corpus.vectors, corpus.texts, path=tmp_path / str(number), **options)

@@ -1,7 +1,12 @@
 #include "codecs.h"
 
+#include <cmath>
+
 #include "hi2/codecs/flat.h"
+#include "hi2/codecs/half.h"
 #include "hi2/codecs/pq.h"
+#include "hi2/codecs/rabitq.h"
+#include "hi2/codecs/sq8.h"
 #include "hi2/parallel.h"
 
 namespace hi2 {
@@ -37,6 +42,13 @@ void bind_codecs(nb::module_& m) {
             },
             "dim"_a)
         .def_static(
+            "half",
+            [](std::size_t dim) {
+                check(dim >= 1, "dim must be at least 1");
+                return CodecHandle{make_half(dim)};
+            },
+            "dim"_a)
+        .def_static(
             "pq",
             [](std::size_t dim, Array3<float> codebooks, std::optional<Array2<float>> rotation) {
                 const std::size_t entries = codebooks.shape(1);
@@ -52,6 +64,25 @@ void bind_codecs(nb::module_& m) {
                 return CodecHandle{make_pq(parts)};
             },
             "dim"_a, "codebooks"_a, "rotation"_a.none())
+        .def_static(
+            "sq8",
+            [](Array1<float> middle, Array1<float> step) {
+                check(middle.shape(0) >= 1 && middle.shape(0) <= 1u << 20, "dim must be between 1 and 2^20");
+                check(step.shape(0) == middle.shape(0), "there must be one step a dimension");
+                for (const float s : as_span(step)) check(s > 0.0f && std::isfinite(s), "steps must be positive");
+                return CodecHandle{make_sq8(middle.shape(0), middle.data(), step.data())};
+            },
+            "middle"_a, "step"_a)
+        .def_static(
+            "rabitq",
+            [](unsigned bits, Array1<float> middle, Array2<std::uint8_t> signs) {
+                const std::size_t dim = middle.shape(0);
+                check(dim >= 1 && dim <= 1u << 20, "dim must be between 1 and 2^20");
+                check(bits >= 1 && bits <= 8, "bits must be between 1 and 8");
+                check(signs.shape(1) == dim, "there must be one sign a dimension");
+                return CodecHandle{make_rabitq({dim, bits, middle.data(), signs.shape(0), signs.data()})};
+            },
+            "bits"_a, "middle"_a, "signs"_a)
         .def_prop_ro("dim", [](const CodecHandle& codec) { return codec->dim(); })
         .def_prop_ro("code_bytes", [](const CodecHandle& codec) { return codec->code_bytes(); })
         .def("encode", encode, "vectors"_a, "threads"_a, "Codes of some vectors, (n, code_bytes) uint8.");

@@ -126,7 +126,7 @@ void Searcher::score_range(std::uint32_t number, const LiveSegment& live, Doc be
     scores_.resize(kBlock);
     for (Doc first = begin; first < end; first += kBlock) {
         const std::size_t n = std::min<std::size_t>(kBlock, end - first);
-        model_->codec->scan(state_.data(), segment.codes, first, n, scores_.data());
+        model_->codec->scan(state_, segment.codes, first, n, scores_.data());
         for (std::size_t i = 0; i < n; ++i) {
             const Doc doc = first + static_cast<Doc>(i);
             if (!is_alive(live.alive, doc)) continue;
@@ -152,7 +152,7 @@ void Searcher::score_pending(std::uint32_t number, const LiveSegment& live) {
 void Searcher::gather(const Segment& segment, bool refine, std::span<const Doc> docs, float* out) {
     const Codec& codec = refine ? *model_->refine : *model_->codec;
     const std::uint8_t* codes = refine ? segment.refine_codes : segment.codes;
-    codec.gather((refine ? refine_state_ : state_).data(), codes, docs.data(), docs.size(), out);
+    codec.gather(refine ? refine_state_ : state_, codes, docs.data(), docs.size(), out);
     if (!(refine ? model_->refine_residual : model_->residual)) return;
     // Lists rise, so the cluster of a document is usually that of the one before it.
     std::size_t at = 0;

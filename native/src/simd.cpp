@@ -13,6 +13,7 @@
 namespace hi2 {
 namespace {
 
+// Every machine with AVX2 has popcnt and f16c too, which the kernels of that level use.
 bool machine_has_avx2() {
 #if !defined(HI2_HAVE_AVX2)
     return false;

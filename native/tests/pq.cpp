@@ -34,9 +34,10 @@ int main() {
         const auto codec = hi2::make_pq({dim, subspaces, sub_dim, bits, books.data(), nullptr});
         std::vector<std::uint8_t> codes(20 * codec->code_bytes());
         codec->encode(vectors.data(), 20, codes.data());
-        std::vector<float> state, scores(20);
+        hi2::QueryState state;
+        std::vector<float> scores(20);
         codec->prepare(query.data(), state);
-        codec->scan(state.data(), codes.data(), 0, 20, scores.data());
+        codec->scan(state, codes.data(), 0, 20, scores.data());
         for (std::size_t i = 0; i < 20; ++i) {
             double expected = 0;
             for (std::size_t j = 0; j < subspaces; ++j) {

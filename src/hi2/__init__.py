@@ -1,6 +1,6 @@
 """The hybrid inverted index: dense retrieval by embedding clusters and salient terms, scored once by one codec."""
 
-from hi2.codecs import OPQ, PQ, Codec, Flat
+from hi2.codecs import OPQ, PQ, SQ8, Codec, Flat, Half, RaBitQ
 from hi2.encoders import SentenceTransformerEncoder, StaticEncoder
 from hi2.errors import Error, FormatError, InvalidParameter, Locked, MissingExtra, ReadOnly, UnsupportedVersion
 from hi2.explanation import Explanation
@@ -15,18 +15,21 @@ __all__ = [
     "BM25",
     "OPQ",
     "PQ",
+    "SQ8",
     "ClusterSelector",
     "Codec",
     "Error",
     "Explanation",
     "Flat",
     "FormatError",
+    "Half",
     "Hits",
     "HybridIndex",
     "InvalidParameter",
     "KMeans",
     "Locked",
     "MissingExtra",
+    "RaBitQ",
     "ReadOnly",
     "Searcher",
     "SentenceTransformerEncoder",

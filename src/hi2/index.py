@@ -230,7 +230,7 @@ class HybridIndex:
         if self._state.snapshot.id_kind != "int":
             return list(ids)
         for id in ids:
-            if not id.isdigit():
+            if not (id.isascii() and id.isdigit()):
                 raise invalid("ids", "integers, as in this index", repr(id))
         return [int(id) for id in ids]
 
@@ -294,7 +294,8 @@ class HybridIndex:
         effort = resolve_effort(state.model, k=k, clusters=clusters, terms=terms, per_doc=per_doc, refine=refine)
         vectors, texts = self._with_vectors(vectors, texts)
         hits = search(state, vectors, texts, effort, threads=threads)
-        self._tally.count(texts, hits)
+        if effort.terms and effort.per_doc:
+            self._tally.count(texts, hits)
         return hits
 
     def explain(
@@ -461,3 +462,5 @@ class HybridIndex:
 def _check_encoder(model: Model, encoder: Encoder | None) -> None:
     if encoder is not None and model.encoder is not None:
         model.encoder.check(encoder)
+    elif encoder is not None:
+        EncoderIdentity.check_dim(encoder, model.dim)

@@ -81,7 +81,8 @@ class Model:
     def specs(self) -> dict[str, str | None]:
         """Return the parts by their specs' reprs."""
         parts = {"clusters": self.clusters, "terms": self.terms, "codec": self.codec, "refine": self.refine}
-        return {name: None if part is None else repr(part.spec) for name, part in parts.items()}
+        specs = {name: None if part is None else repr(part.spec) for name, part in parts.items()}
+        return {**specs, "encoder": None if self.encoder is None else str(self.encoder)}
 
     # -- storing ------------------------------------------------------------------------------------------------------
 

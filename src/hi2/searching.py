@@ -103,7 +103,7 @@ class Tally:
         asked = [n for n, text in zip(opened, rows, strict=True) if text]
         with self._lock:
             self.with_text += len(asked)
-            self.without_term_list += sum(n == 0 for n in asked)
+            self.without_term_list += sum(int(n) == 0 for n in asked)
 
     def report(self) -> dict[str, int]:
         """Return the counts as data."""

@@ -66,7 +66,8 @@ def open_vectors(data: Any, *, metric: str, dim: int | None = None, name: str = 
 def _load_npy(path: Path, name: str) -> Array:
     try:
         array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
+        array.shape  # noqa: B018 - an archive of several arrays has none
+    except (OSError, EOFError, ValueError, AttributeError) as error:
         raise invalid(name, "the path of a .npy file", f"'{path}' ({error})") from error
     return array
 

@@ -20,6 +20,13 @@ SPECS = [
     hi2.OPQ(subspaces=4),
     hi2.OPQ(subspaces=7, residual=True),
     hi2.OPQ(subspaces=8, bits=4),
+    hi2.Half(),
+    hi2.SQ8(),
+    hi2.SQ8(residual=True),
+    hi2.RaBitQ(),
+    hi2.RaBitQ(residual=True),
+    hi2.RaBitQ(bits=4),
+    hi2.RaBitQ(bits=3, residual=True, seed=5),
 ]
 
 
@@ -39,6 +46,12 @@ def decoded(codec, codes):
         vectors = oracle.pq_decode(numbers, books)
         rotation = codec.arrays.get("rotation")
         return vectors[:, : codec.dim] if rotation is None else vectors @ rotation.astype(np.float64)
+    if isinstance(codec.spec, hi2.SQ8):
+        return codec.arrays["middle"] + codes.view(np.int8) * codec.arrays["step"].astype(np.float64)
+    if isinstance(codec.spec, hi2.RaBitQ):
+        return codec.arrays["middle"] + oracle.rabitq_decode(codes, codec.spec.bits, codec.arrays["signs"])
+    if isinstance(codec.spec, hi2.Half):
+        return codes.view(np.float16).astype(np.float64)
     return codes.view(np.float32).astype(np.float64)
 
 
@@ -48,13 +61,15 @@ def fitted(request, corpus):
 
 
 def test_repr_is_the_spec(fitted):
-    assert eval(repr(fitted.spec), {"PQ": hi2.PQ, "OPQ": hi2.OPQ, "Flat": hi2.Flat}) == fitted.spec
+    assert eval(repr(fitted.spec), dict(CODECS)) == fitted.spec
 
 
 def test_codes_have_the_size_that_is_promised(fitted, corpus):
     codes = fitted.encode(corpus.vectors)
     assert codes.shape == (len(corpus.vectors), fitted.code_bytes)
-    expected = {"Flat": 160}.get(type(fitted.spec).__name__)
+    expected = {"Flat": 160, "Half": 80, "SQ8": 40}.get(type(fitted.spec).__name__)
+    if isinstance(fitted.spec, hi2.RaBitQ):
+        expected = fitted.spec.bits * 5 + 4
     if isinstance(fitted.spec, hi2.PQ):
         expected = fitted.spec.subspaces if fitted.spec.bits == 8 else (fitted.spec.subspaces + 1) // 2
     assert fitted.code_bytes == expected
@@ -87,7 +102,12 @@ def test_an_index_scores_what_the_codes_stand_for(fitted, corpus):
     hits = index.search(corpus.query_vectors, k=len(corpus.texts), clusters=12)
     for i, query in enumerate(corpus.query_vectors):
         expected = approximations @ query.astype(np.float64)
-        np.testing.assert_allclose(hits.scores[i], expected[hits.ids[i]], atol=3e-5)
+        error = 3e-5
+        if isinstance(fitted.spec, hi2.RaBitQ):  # it rounds the query too: up to a step in every rotated dimension
+            error += oracle.rabitq_query_error(query, approximations - base, fitted.spec.bits, fitted.arrays)[
+                hits.ids[i]
+            ]
+        assert (np.abs(hits.scores[i] - expected[hits.ids[i]]) <= error).all()
 
 
 def test_a_finer_reconstruction_than_the_mean(fitted, corpus):
@@ -118,6 +138,26 @@ def test_small_corpora_and_odd_dimensions_are_fitted(spec, n, dim):
     assert (hits.counts == 1).all()
     if n <= 16 and isinstance(spec, hi2.PQ) and not spec.residual:
         assert (hits.ids[:, 0] == np.argmax(vectors @ vectors.T, axis=1)).all()
+
+
+@pytest.mark.parametrize(("bits", "share"), [(1, 0.62), (2, 0.36), (4, 0.1), (8, 0.01)])
+def test_rabitq_is_unbiased_and_better_with_more_bits(bits, share):
+    """Over random rotations the estimates surround the true inner product, as closely as the bits allow."""
+    rng = np.random.default_rng(3)
+    vectors = rng.standard_normal((60, 200)).astype(np.float32)
+    query = vectors[:1] + rng.standard_normal((1, 200)).astype(np.float32)
+    true = (vectors @ query[0]).astype(np.float64)
+    estimates = []
+    for seed in range(40):
+        fitted = hi2.RaBitQ(bits=bits, seed=seed).fit(vectors, threads=1)
+        hits = hi2.HybridIndex.build(vectors, terms=None, clusters=hi2.KMeans(1), codec=fitted).search(query[0], k=60)
+        estimates.append(hits.scores[np.argsort(hits.ids)])
+    errors = np.array(estimates) - true
+    length = np.linalg.norm(vectors, axis=1).mean() * np.linalg.norm(query) / np.sqrt(200)
+    assert np.abs(errors).std() < share * length
+    assert abs(errors.mean()) < 4 * errors.std() / np.sqrt(errors.size) + 0.02 * length
+    slope = (np.array(estimates).mean(0) * true).sum() / (true**2).sum()
+    assert abs(slope - 1) < 0.05
 
 
 @pytest.mark.parametrize("level", _native.simd_levels())

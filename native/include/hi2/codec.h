@@ -3,6 +3,7 @@
 // A residual code adds ⟨q, anchor⟩ of the document's cluster to its score; the search does that, codecs do not know.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -10,6 +11,9 @@
 #include "hi2/types.h"
 
 namespace hi2 {
+
+// Whatever a codec needs to know of a query; laid out by the codec.
+using QueryState = std::vector<std::byte>;
 
 class Codec {
    public:
@@ -22,11 +26,12 @@ class Codec {
     virtual void encode(const float* vectors, std::size_t n, std::uint8_t* out) const = 0;
 
     // Fills `state` with whatever scan and gather need for this query.
-    virtual void prepare(const float* query, std::vector<float>& state) const = 0;
+    virtual void prepare(const float* query, QueryState& state) const = 0;
     // out[i] = score of document begin + i for i < n.
-    virtual void scan(const float* state, const std::uint8_t* codes, Doc begin, std::size_t n, float* out) const = 0;
+    virtual void scan(const QueryState& state, const std::uint8_t* codes, Doc begin, std::size_t n,
+                      float* out) const = 0;
     // out[i] = score of document docs[i] for i < n.
-    virtual void gather(const float* state, const std::uint8_t* codes, const Doc* docs, std::size_t n,
+    virtual void gather(const QueryState& state, const std::uint8_t* codes, const Doc* docs, std::size_t n,
                         float* out) const = 0;
 };
 

@@ -84,8 +84,8 @@ class Searcher {
     std::size_t n_scored_ = 0;
     TopK top_;
     Visited visited_;
-    std::vector<float> state_;
-    std::vector<float> refine_state_;
+    QueryState state_;
+    QueryState refine_state_;
     std::vector<float> cluster_scores_;
     std::vector<float> anchor_scores_;
     std::vector<std::uint64_t> anchor_epoch_;

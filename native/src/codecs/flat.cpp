@@ -17,16 +17,20 @@ class Flat final : public Codec {
     void encode(const float* vectors, std::size_t n, std::uint8_t* out) const override {
         std::memcpy(out, vectors, n * code_bytes());
     }
-    void prepare(const float* query, std::vector<float>& state) const override { state.assign(query, query + dim_); }
-    void scan(const float* state, const std::uint8_t* codes, Doc begin, std::size_t n, float* out) const override {
-        dot_.tile(state, 1, rows(codes) + begin * dim_, n, dim_, out, n);
+    void prepare(const float* query, QueryState& state) const override {
+        state.resize(code_bytes());
+        std::memcpy(state.data(), query, code_bytes());
     }
-    void gather(const float* state, const std::uint8_t* codes, const Doc* docs, std::size_t n,
+    void scan(const QueryState& state, const std::uint8_t* codes, Doc begin, std::size_t n, float* out) const override {
+        dot_.tile(query_of(state), 1, rows(codes) + begin * dim_, n, dim_, out, n);
+    }
+    void gather(const QueryState& state, const std::uint8_t* codes, const Doc* docs, std::size_t n,
                 float* out) const override {
-        dot_.gather(state, rows(codes), dim_, docs, n, out);
+        dot_.gather(query_of(state), rows(codes), dim_, docs, n, out);
     }
 
    private:
+    static const float* query_of(const QueryState& state) { return reinterpret_cast<const float*>(state.data()); }
     static const float* rows(const std::uint8_t* codes) { return reinterpret_cast<const float*>(codes); }
 
     std::size_t dim_;

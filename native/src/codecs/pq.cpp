@@ -59,10 +59,10 @@ class Pq final : public Codec {
         }
     }
 
-    void prepare(const float* query, std::vector<float>& state) const override {
+    void prepare(const float* query, QueryState& state) const override {
         const std::size_t table_size = code_bytes() * kPqEntries;
-        state.resize(table_size + padded_dim() + 2 * 16);
-        float* table = state.data();
+        state.resize((table_size + padded_dim() + 2 * 16) * sizeof(float));
+        auto* table = reinterpret_cast<float*>(state.data());
         float* rotated = table + table_size;
         rotate(query, rotated);
         if (bits_ == 8) {
@@ -81,15 +81,16 @@ class Pq final : public Codec {
         }
     }
 
-    void scan(const float* state, const std::uint8_t* codes, Doc begin, std::size_t n, float* out) const override {
-        pq_.scan(state, codes + begin * code_bytes(), code_bytes(), n, out);
+    void scan(const QueryState& state, const std::uint8_t* codes, Doc begin, std::size_t n, float* out) const override {
+        pq_.scan(table_of(state), codes + begin * code_bytes(), code_bytes(), n, out);
     }
-    void gather(const float* state, const std::uint8_t* codes, const Doc* docs, std::size_t n,
+    void gather(const QueryState& state, const std::uint8_t* codes, const Doc* docs, std::size_t n,
                 float* out) const override {
-        pq_.gather(state, codes, code_bytes(), docs, n, out);
+        pq_.gather(table_of(state), codes, code_bytes(), docs, n, out);
     }
 
    private:
+    static const float* table_of(const QueryState& state) { return reinterpret_cast<const float*>(state.data()); }
     std::size_t padded_dim() const { return subspaces_ * sub_dim_; }
 
     void rotate(const float* vector, float* out) const {

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import sys
 import traceback
+from io import TextIOWrapper
+from typing import NoReturn
 
 import typer
 
@@ -48,10 +50,20 @@ for verb in (quickstart, build, add, delete, search, explain, info, verify, merg
     app.command(name=verb.__name__.rsplit(".", 1)[1])(verb.run)
 
 
+def _shared_first(arguments: list[str]) -> list[str]:
+    """Return the arguments with the options every command shares before the verb, wherever they were given."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    shared = [argument for argument in arguments[:end] if argument in ("--quiet", "-q", "--debug")]
+    return shared + [argument for argument in arguments[:end] if argument not in shared] + arguments[end:]
+
+
 def main() -> None:
     """Run the command line; refusals are one line on standard error and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a character shows another
     try:
-        code = app(standalone_mode=False) or 0
+        code = app(_shared_first(sys.argv[1:]), prog_name="hi2", standalone_mode=False) or 0
         if code == _INTERRUPTED:
             raise KeyboardInterrupt
         sys.exit(code)
@@ -62,15 +74,16 @@ def main() -> None:
     except (Error, OSError) as error:
         refuse(error, str(error))
     except Exception as error:
-        if not hasattr(error, "show"):  # not a usage error of the command line's own
-            raise
-        error.show()
-        sys.exit(2)
+        if hasattr(error, "format_message"):  # a usage error of the command line's own
+            if not error.format_message():  # without any argument the help was shown
+                sys.exit(2)
+            refuse(error, f"{error.format_message()} See hi2 --help.")
+        refuse(error, f"an error that is not yours: {type(error).__name__}: {error}. --debug shows where.")
 
 
-def refuse(error: BaseException, message: str) -> None:
+def refuse(error: BaseException, message: str) -> NoReturn:
     """Say in one line why nothing was done."""
     if settings.debug:
         traceback.print_exception(error)
-    typer.echo(f"hi2: {message}", err=True)
+    typer.echo(f"hi2: {' '.join(message.split())}", err=True)
     sys.exit(2)

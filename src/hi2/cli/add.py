@@ -31,7 +31,8 @@ def run(
     chosen = None if encoder is None else load_encoder(encoder)
     with HybridIndex.open(existing(index), "w", encoder=chosen) as opened:
         change = opened.upsert if replace else opened.add
-        texts, ids = [document.text for document in documents], [document.id for document in documents]
+        texts = [document.text for document in documents]
+        ids = opened.parse_ids([document.id for document in documents])
         change(vectors, texts, ids=ids, threads=threads, progress=settings.progress)
         opened.commit(progress=settings.progress)
         typer.echo(f"{len(documents)} documents added, {len(opened)} in {index}")

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import typer
 
-from hi2.cli.options import load_encoder, parse_codec, report_skipped, settings
+from hi2.cli.options import CODEC_HELP, load_encoder, parse_codec, parse_tokenizer, report_skipped, settings
 from hi2.codecs import Flat
+from hi2.errors import invalid
 from hi2.index import HybridIndex
 from hi2.inputs import Skipped, read_documents
 from hi2.selectors.clusters import KMeans
@@ -22,11 +23,15 @@ def run(
     encoder: str | None = typer.Option(
         None, help="'static' (built in), or the folder or name of a sentence-transformers model. For queries too."
     ),
-    codec: str = typer.Option("Flat", help="Flat, PQ:BYTES or OPQ:BYTES, e.g. OPQ:48 or OPQ:48:residual."),
+    codec: str = typer.Option("Flat", help=f"{CODEC_HELP}."),
     refine: str | None = typer.Option(None, help="A second, finer codec that rescores the best hits, e.g. Flat."),
     clusters: int | None = typer.Option(None, help="Number of clusters; 2·√N by default."),
     per_doc: int = typer.Option(15, help="Terms a document is filed under."),
-    tokenizer: str | None = typer.Option(None, help="A tokenizer.json or its folder; BERT's WordPiece by default."),
+    tokenizer: str | None = typer.Option(
+        None,
+        help="A tokenizer.json or its folder, 'words' (any language) or 'words:german' (stems); BERT's by default.",
+    ),
+    metric: str = typer.Option("inner_product", help="inner_product or cosine."),
     text: bool = typer.Option(True, help="Keep the texts in the index."),
     skip_bad: bool = typer.Option(False, help="Skip and count bad lines."),
     threads: int | None = typer.Option(None, help="Threads; all cores by default."),
@@ -36,6 +41,8 @@ def run(
     Examples: hi2 build corpus.jsonl -o wiki.hi2      hi2 build scifact/ -o s.hi2 --vectors corpus.npy
     """
     start = time.perf_counter()
+    if out.exists():
+        raise invalid("--out", "a folder that does not exist yet", f"'{out}'")
     skipped = Skipped() if skip_bad else None
     # Read twice rather than held: first the ids, which also finds every bad line before anything is made.
     ids = [document.id for document in read_documents(source, skipped=skipped)]
@@ -47,9 +54,10 @@ def run(
         ids=ids,
         encoder=chosen,
         clusters=KMeans(clusters),
-        terms=BM25(per_doc, tokenizer=tokenizer),
+        terms=BM25(per_doc, tokenizer=parse_tokenizer(tokenizer)),
         codec=parse_codec(codec, "--codec") or Flat(),
         refine=parse_codec(refine, "--refine"),
+        metric=metric,
         keep_text=text,
         path=out,
         threads=threads,

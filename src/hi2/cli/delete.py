@@ -9,7 +9,7 @@ import typer
 from hi2.cli.options import existing, settings
 from hi2.errors import invalid
 from hi2.index import HybridIndex
-from hi2.inputs import open_text
+from hi2.inputs import read_lines
 
 
 def run(
@@ -24,8 +24,7 @@ def run(
     """
     wanted = list(ids or [])
     if file is not None:
-        with open_text(file) as lines:
-            wanted += [line.strip() for line in lines if line.strip()]
+        wanted += [line.strip() for _, line in read_lines(file) if line.strip()]
     if not wanted:
         raise invalid("ids", "given, as arguments or with --ids FILE", "none")
     with HybridIndex.open(existing(index), "w") as opened:

@@ -21,6 +21,8 @@ def run(
     k: int = typer.Option(10, "-k", help="Hits the search would give."),
     clusters: int | None = typer.Option(None, help="Clusters the query opens; 0 skips them."),
     terms: int | None = typer.Option(None, help="Terms the query opens at most; 0 skips them."),
+    per_doc: int | None = typer.Option(None, help="Only so many terms of a document count."),
+    refine: int | None = typer.Option(None, help="Rescore this many times k hits."),
     as_json: bool = typer.Option(False, "--json", help="As data."),
 ) -> None:
     """Say which lists admitted a document, its scores and its rank, or why it was not found.
@@ -29,5 +31,6 @@ def run(
     """
     chosen = None if encoder is None else load_encoder(encoder)
     opened = HybridIndex.open(existing(index), encoder=chosen)
-    why = opened.explain(query, id=opened.parse_ids([id])[0], k=k, clusters=clusters, terms=terms)
+    effort = {"k": k, "clusters": clusters, "terms": terms, "per_doc": per_doc, "refine": refine}
+    why = opened.explain(query, id=opened.parse_ids([id])[0], **effort)  # type: ignore[arg-type]
     typer.echo(json.dumps(why.to_dict(), ensure_ascii=False) if as_json else str(why))

@@ -30,10 +30,11 @@ def run(
         return
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(show_header=False)
     for key, value in info.items():
-        table.add_row(key, _show(value))
+        table.add_row(key, Text(_show(value)))
     Console().print(table)
 
 

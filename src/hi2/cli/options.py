@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hi2.codecs import CODECS, CodecSpec
 from hi2.encoders import Encoder, SentenceTransformerEncoder, StaticEncoder
 from hi2.errors import invalid
 from hi2.inputs import Skipped
+from hi2.text.words import WordTokenizer
 
 
 @dataclass
@@ -27,25 +29,40 @@ class Settings:
 settings = Settings()
 
 
+CODEC_HELP = (
+    "Flat, Half, SQ8, PQ:BYTES, OPQ:BYTES or RaBitQ:BITS, perhaps residual, e.g. OPQ:48, RaBitQ or RaBitQ:1:residual"
+)
+
+
 def load_encoder(name: str) -> Encoder:
     """Return the encoder an option names: 'static', or the folder or name of a sentence-transformers model."""
     return StaticEncoder() if name == "static" else SentenceTransformerEncoder(name)
 
 
 def parse_codec(text: str | None, option: str) -> CodecSpec | None:
-    """Return the codec an option names: Flat, PQ, OPQ, with its bytes after a colon, e.g. OPQ:48 or OPQ:48:residual."""
+    """Return the codec an option names; see ``CODEC_HELP``."""
     if text is None:
         return None
     name, *rest = text.split(":")
     spec = {known.lower(): codec for known, codec in CODECS.items()}.get(name.lower())
     residual = "residual" in rest
     numbers = [part for part in rest if part != "residual"]
-    if spec is None or len(numbers) > 1 or any(not n.isdigit() for n in numbers) or (spec is CODECS["Flat"] and rest):
-        must = "Flat, PQ or OPQ, with its bytes after a colon, e.g. OPQ:48 or OPQ:48:residual"
-        raise invalid(option, must, f"'{text}'")
-    if spec is CODECS["Flat"]:
-        return CODECS["Flat"]()
-    return spec(int(numbers[0]) if numbers else None, residual=residual)  # type: ignore[call-arg]
+    if spec is None or len(numbers) > 1 or any(not (n.isascii() and n.isdigit()) for n in numbers):
+        raise invalid(option, CODEC_HELP, f"'{text}'")
+    given: dict[str, Any] = {"residual": True} if residual else {}
+    if numbers:
+        given["bits" if spec is CODECS["RaBitQ"] else "subspaces"] = int(numbers[0])
+    try:
+        return spec(**given)
+    except TypeError:
+        raise invalid(option, CODEC_HELP, f"'{text}'") from None
+
+
+def parse_tokenizer(text: str | None) -> Any:
+    """Return what a --tokenizer option names: 'words', 'words:LANGUAGE' for stems, else a path or name."""
+    if text is None or text.split(":")[0] != "words":
+        return text
+    return WordTokenizer(text.partition(":")[2] or None)
 
 
 def report_skipped(skipped: Skipped | None) -> str | None:

@@ -85,26 +85,27 @@ def _queries(query: str | None, file: Path | None) -> list[Document]:
 
 def _load(path: Path) -> Any:
     try:
-        return np.load(path, allow_pickle=False)
-    except (OSError, ValueError) as error:
+        return np.atleast_2d(np.asarray(np.load(path, allow_pickle=False)))
+    except (OSError, EOFError, ValueError) as error:
         raise invalid("--vectors", "a .npy file", f"'{path}' ({error})") from error
 
 
 def _table(query: Document, hits: Hits, index: HybridIndex) -> None:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     caption = f"{hits.n_scored} of {len(index)} documents scored"
-    if hits.n_term_lists == 0:
+    if hits.n_term_lists == 0 and index.model.terms is not None:
         caption += "; no document is filed under a term of this query"
-    table = Table(title=query.text, title_justify="left", caption=caption, expand=True)
+    table = Table(title=Text(query.text), title_justify="left", caption=caption, expand=True)
     table.add_column("", justify="right", no_wrap=True)
     table.add_column("score", justify="right", no_wrap=True)
     table.add_column("id", no_wrap=True, max_width=40)
     table.add_column("text", overflow="ellipsis", no_wrap=True, ratio=1)
     for rank, (id, score) in enumerate(hits, 1):
         text = str(index.get(id).get("text", "")) if len(index) else ""
-        table.add_row(str(rank), f"{score:.4f}", str(id), " ".join(text.split())[:200])
+        table.add_row(str(rank), f"{score:.4f}", Text(str(id)), Text(" ".join(text.split())[:200]))
     Console().print(table)
 
 
@@ -114,5 +115,8 @@ def _jsonl(query: Document, hits: Hits, index: HybridIndex) -> None:
 
 
 def _trec(query: Document, hits: Hits, index: HybridIndex) -> None:
+    for name in (query.id, *map(str, hits.ids)):
+        if name.split() != [name]:
+            raise invalid("--format", "jsonl: an id with spaces has no place in a TREC run", f"trec, for {name!r}")
     for rank, (id, score) in enumerate(hits, 1):
         typer.echo(f"{query.id} Q0 {id} {rank} {score:.6f} hi2")

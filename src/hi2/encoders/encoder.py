@@ -16,8 +16,9 @@ from hi2.errors import InvalidParameter, invalid
 from hi2.types import Floats
 
 PROBE = "The quick brown fox jumps over the lazy dog."
-#: Cosine below which two probe vectors are not the same encoder's; float16 and other hardware stay well above.
-SAME = 0.999
+#: Two probe vectors further apart than this share of their length are not one encoder's; float16 and other hardware
+#: stay well below.
+SAME = 0.03
 
 
 class Encoder(Protocol):
@@ -30,13 +31,21 @@ class Encoder(Protocol):
 
 def encode(encoder: Encoder, texts: Sequence[str], *, dim: int | None = None) -> Floats:
     """Return an encoder's vectors of some texts, checked."""
-    vectors = np.asarray(encoder(list(texts)))
+    if not callable(encoder) or isinstance(encoder, type):
+        raise invalid("encoder", "a callable from a list of strings to an array (n, dim)", repr(encoder))
+    try:
+        vectors = np.asarray(encoder(list(texts)))
+    except ValueError as error:
+        raise invalid("encoder", "a callable that returns an array", f"{type(encoder).__name__} ({error})") from error
     if vectors.ndim != 2 or len(vectors) != len(texts) or vectors.dtype.kind not in "fiu":
         must = f"a callable that returns an array of shape ({len(texts)}, dim) for {len(texts)} texts"
         raise invalid("encoder", must, f"shape {vectors.shape} of {vectors.dtype}")
     if dim is not None and vectors.shape[1] != dim:
         raise invalid("encoder", f"one of the index's dimension {dim}", f"dimension {vectors.shape[1]}")
-    return vectors.astype(np.float32)
+    vectors = vectors.astype(np.float32)
+    if not np.isfinite(vectors).all():
+        raise invalid("encoder", "a callable that returns finite numbers", "NaN or infinite ones")
+    return vectors
 
 
 @dataclass(frozen=True)
@@ -53,17 +62,25 @@ class EncoderIdentity:
         name = type(encoder).__name__ if not hasattr(encoder, "__name__") else str(encoder.__name__)
         source = getattr(encoder, "source", None)
         probe = encode(encoder, [PROBE])[0]
-        return cls(name, None if source is None else str(source), tuple(round(float(x), 6) for x in probe))
+        if not probe.any():
+            raise invalid("encoder", f"one that gives a vector other than zero for {PROBE!r}", name)
+        return cls(name, None if source is None else str(source), tuple(float(f"{x:.7g}") for x in probe))
 
     def check(self, encoder: Encoder) -> None:
         """Raise InvalidParameter if ``encoder`` is another one."""
         mine, theirs = np.array(self.probe), encode(encoder, [PROBE])[0].astype(np.float64)
-        norms = np.linalg.norm(mine) * np.linalg.norm(theirs) if mine.shape == theirs.shape else 0.0
-        if mine.shape != theirs.shape or float(mine @ theirs) < SAME * norms:
+        # Direction and length: the difference is small against either vector.
+        differ = mine.shape != theirs.shape or not np.linalg.norm(mine - theirs) < SAME * np.linalg.norm(mine)
+        if differ:
             raise InvalidParameter(
                 f"The 'encoder' parameter must be the one the index was built with ({self}). "
                 f"Got {EncoderIdentity.of(encoder)} instead, which gives other vectors; use the same or rebuild."
             )
+
+    @staticmethod
+    def check_dim(encoder: Encoder, dim: int) -> None:
+        """Raise InvalidParameter if ``encoder`` does not give vectors of this dimension."""
+        encode(encoder, [PROBE], dim=dim)
 
     def __str__(self) -> str:
         return f"{self.name}({self.source!r}), {len(self.probe)} dimensions" if self.source else self.name

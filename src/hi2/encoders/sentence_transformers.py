@@ -25,8 +25,8 @@ class SentenceTransformerEncoder:
         except Exception as error:
             must = "the folder of a sentence-transformers model, or a name where the hub is reached"
             raise invalid("source", must, f"'{source}' ({error})") from error
-        #: Where the model came from.
-        self.source = str(source)
+        #: Where the model came from; a folder in full, so that an index finds it from anywhere.
+        self.source = str(Path(source).resolve() if Path(source).is_dir() else source)
         self._batch_size = batch_size
 
     def __call__(self, texts: Sequence[str]) -> Floats:

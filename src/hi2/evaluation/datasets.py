@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hi2.errors import InvalidParameter
-from hi2.inputs import find_file, open_text, read_documents, read_queries
+from hi2.inputs import find_file, read_documents, read_lines, read_queries
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,11 @@ class Collection:
         """Return the relevance of documents, by query, for one split."""
         judged: dict[str, dict[str, int]] = {}
         path = find_file(self.folder, f"qrels/{split}.tsv")
-        with open_text(path) as file:
-            for number, line in enumerate(file, 1):
-                fields = line.rstrip("\n").split("\t")
-                if number == 1 and not fields[-1].lstrip("-").isdigit():
-                    continue
-                if len(fields) != 3 or not fields[2].lstrip("-").isdigit():
-                    raise InvalidParameter(f"{path}, line {number}: expected query, document and grade.")
-                judged.setdefault(fields[0], {})[fields[1]] = int(fields[2])
+        for number, line in read_lines(path):
+            fields = line.split("\t")
+            if number == 1 and not fields[-1].lstrip("-").isdecimal():
+                continue
+            if len(fields) != 3 or not fields[2].lstrip("-").isdecimal():
+                raise InvalidParameter(f"{path}, line {number}: expected query, document and grade.")
+            judged.setdefault(fields[0], {})[fields[1]] = int(fields[2])
         return judged

@@ -12,6 +12,7 @@ import re
 import unicodedata
 import zlib
 from collections.abc import Sequence
+from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -23,10 +24,27 @@ from hi2.types import U32, U64, Bytes
 
 # Scripts written without spaces between words: Han, Hiragana, Katakana, Hangul, Thai, Lao, Khmer, Myanmar.
 _UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\uac00-\ud7af\U00020000-\U0003ffff"
 )
-_PIECES = re.compile(f"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[\\w\\u0300-\\u036f])+")
+_LAST_MARK = 0x1E94A  # combining marks end here, variation selectors apart
+
+
+@cache
+def _pieces() -> re.Pattern[str]:
+    """Runs of an unspaced script, or words: letters, digits and, unlike Python's own ``\\w``, the marks upon them."""
+    runs: list[list[int]] = []
+    for code in range(0x300, _LAST_MARK + 1):
+        if unicodedata.category(chr(code)) not in ("Mn", "Mc"):
+            continue
+        if runs and runs[-1][1] == code - 1:
+            runs[-1][1] = code
+        else:
+            runs.append([code, code])
+    marks = "".join(f"{chr(first)}-{chr(last)}" for first, last in runs)
+    return re.compile(f"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[\\w{marks}\u200c\u200d])+")
+
+
 _FIRST = re.compile(f"[{_UNSPACED}]")
 
 
@@ -61,7 +79,7 @@ class WordTokenizer:
     def tokens(self, text: str) -> list[str]:
         """Return the terms of a text as strings, in order, repeats kept."""
         found: list[str] = []
-        for piece in _PIECES.findall(unicodedata.normalize("NFKC", text).casefold()):
+        for piece in _pieces().findall(unicodedata.normalize("NFKC", text).casefold()):
             if _FIRST.match(piece):
                 found.extend(piece[i : i + 2] for i in range(len(piece) - 1)) if len(piece) > 1 else found.append(piece)
             else:
