@@ -54,6 +54,7 @@ inline PackedView packed_view(const Array1<std::uint8_t>& bytes, unsigned bits, 
 
 void bind_arrays(nb::module_& m);
 void bind_terms(nb::module_& m);
+void bind_text(nb::module_& m);
 void bind_ids(nb::module_& m);
 void bind_codecs(nb::module_& m);
 void bind_search(nb::module_& m);

@@ -36,6 +36,7 @@ NB_MODULE(_native, m) {
 
     hi2::bind_arrays(m);
     hi2::bind_terms(m);
+    hi2::bind_text(m);
     hi2::bind_ids(m);
     hi2::bind_codecs(m);
     hi2::bind_search(m);

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 import hi2
@@ -74,3 +78,58 @@ def test_the_tokenizer_travels_with_the_index(words, tmp_path):
     opened = hi2.HybridIndex.open(tmp_path / "a")
     assert opened.model.terms.tokenizer.fingerprint == Ours.load(words).fingerprint
     assert opened.search(vectors[2], "blue", clusters=0).ids.tolist() == [1]
+
+
+# -- the native WordPiece --------------------------------------------------------------------------------------------
+
+
+def agree(bert, texts, **options):
+    """Native tokens are those of the ``tokenizers`` library, text by text."""
+    tokens, offsets = bert.encode(texts, **options)
+    expected, bounds = bert._encode(texts, options.get("max_tokens"), None)
+    different = [i for i in range(len(texts)) if np.diff(offsets[i : i + 2]) != np.diff(bounds[i : i + 2])]
+    assert not different, repr(texts[different[0]])
+    np.testing.assert_array_equal(tokens, expected)
+
+
+def every_character(step):
+    return [code for code in range(0, 0x110000, step) if not 0xD800 <= code < 0xE000]
+
+
+def test_the_default_is_native_and_others_are_not(bert, words):
+    assert bert._native is not None
+    assert Ours.load(words)._native is None
+    cased = json.loads(bert.definition)
+    cased["normalizer"]["lowercase"] = False
+    assert Ours(json.dumps(cased))._native is None
+
+
+def test_native_pieces_of_single_characters(bert):
+    codes = [*range(0xD800), *every_character(7)]
+    agree(bert, [f"a{chr(code)}b {chr(code)}" for code in codes])
+
+
+@pytest.mark.slow
+def test_native_pieces_of_every_character_in_company(bert):
+    agree(bert, [f"e{chr(code)}\u0301x\u302e{chr(code)} {chr(code)}1" for code in every_character(1)])
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.lists(
+        st.text(max_size=40) | st.text("abcdefg#[]CLSEP- éß\u0301가각東\u302e\U0001d165İ", max_size=120), max_size=5
+    )
+)
+def test_native_pieces_of_any_text(bert, texts):
+    agree(bert, texts)
+    agree(bert, texts, max_tokens=3, threads=3)
+
+
+def test_native_pieces_at_the_limits(bert):
+    agree(
+        bert,
+        ["x" * 99, "x" * 100, "x" * 101, "é" * 100, "é" * 101, "각" * 34, "", " ", "\0", "[CLS]", "[cls]", "a[SEP]b"],
+    )
+    tokens, offsets = bert.encode(["one two", "\u302e three [MASK] four", "five"])
+    assert [bert.name(t) for t in tokens[int(offsets[1]) : int(offsets[2])]][-1] == "four"
+    assert bert.tokens("five") == [bert.name(t) for t in tokens[int(offsets[2]) :]]

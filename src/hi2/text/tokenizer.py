@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from itertools import chain
 from pathlib import Path
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hi2 import _native
+from hi2.arguments import thread_count
 from hi2.errors import InvalidParameter, invalid
 from hi2.text.words import WordTokenizer
 from hi2.types import U32, U64, Bytes
@@ -19,6 +21,7 @@ from hi2.types import U32, U64, Bytes
 if TYPE_CHECKING:
     import tokenizers
 
+_NO_LIMIT = 2**63 - 1
 BERT_SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
@@ -55,6 +58,7 @@ class Tokenizer:
         unknown = vocabulary.get(model.get("unk_token"), model.get("unk_id"))  # Unigram numbers it
         if unknown is not None:
             self.dropped[unknown] = 1
+        self._native = _native_wordpiece(json.loads(self.definition), vocabulary)
 
     @classmethod
     def load(cls, source: str | Path | tokenizers.Tokenizer | Tokenizer | WordTokenizer | None) -> Analyzer:
@@ -89,8 +93,26 @@ class Tokenizer:
     ) -> tuple[U32, U64]:
         """Return all token numbers of ``texts`` and the offsets of each text's own.
 
-        With ``threads=1`` the caller's thread does the work; else the tokenizers library uses its own pool.
+        BERT's uncased WordPiece is native. Other tokenizers, and the few texts it leaves alone, go through the
+        ``tokenizers`` library: with ``threads=1`` on the caller's thread, else on a pool of its own.
         """
+        if self._native is None:
+            return self._encode(texts, max_tokens, threads)
+        own = texts if isinstance(texts, list) else list(texts)
+        limit = _NO_LIMIT if max_tokens is None else max_tokens
+        try:
+            tokens, offsets, left = self._native.encode(own, limit, thread_count(threads))
+        except (TypeError, UnicodeEncodeError):
+            return self._encode(own, max_tokens, threads)  # which says what is wrong with them
+        if len(left) == 0:
+            return tokens, offsets
+        rest, bounds = self._encode([own[row] for row in left], max_tokens, threads)
+        places = np.repeat(offsets[left.astype(np.int64)].astype(np.int64), np.diff(bounds).astype(np.int64))
+        lengths = np.zeros(len(own) + 1, np.uint64)
+        lengths[left.astype(np.int64) + 1] = np.diff(bounds)
+        return np.insert(tokens, places, rest), offsets + np.cumsum(lengths, dtype=np.uint64)
+
+    def _encode(self, texts: Sequence[str], max_tokens: int | None, threads: int | None) -> tuple[U32, U64]:
         try:
             if threads == 1:
                 encodings = [self._tokenizer.encode(text, add_special_tokens=False) for text in texts]
@@ -130,6 +152,33 @@ class Tokenizer:
         """Return the number of a term, None if the vocabulary has no such term."""
         number = self._tokenizer.token_to_id(term)
         return None if number is None else int(number)
+
+
+def _native_wordpiece(definition: Mapping[str, Any], vocabulary: Mapping[str, int]) -> _native.WordPiece | None:
+    """Return the native tokenizer if the definition is BERT's uncased WordPiece."""
+    model, normalizer = definition["model"], definition["normalizer"] or {}
+    lowercase = normalizer.get("lowercase") and normalizer.get("strip_accents") is not False
+    cleaned = normalizer.get("clean_text") and normalizer.get("handle_chinese_chars")
+    kinds = [(definition[part] or {}).get("type") for part in ("model", "normalizer", "pre_tokenizer")]
+    if kinds != ["WordPiece", "BertNormalizer", "BertPreTokenizer"] or not (lowercase and cleaned):
+        return None
+    added = definition["added_tokens"]
+    if any(token["normalized"] for token in added) or model["unk_token"] not in vocabulary:
+        return None
+    tokens = [""] * (max(vocabulary.values()) + 1)
+    for token, number in model["vocab"].items():
+        tokens[number] = token
+    table = resources.files("hi2.text").joinpath("bert-characters.npy")
+    with resources.as_file(table) as path:
+        characters = np.load(path)
+    return _native.WordPiece(
+        tokens,
+        model["continuing_subword_prefix"],
+        vocabulary[model["unk_token"]],
+        model["max_input_chars_per_word"],
+        [token["content"] for token in added],
+        characters,
+    )
 
 
 #: Whatever turns text into terms.
