@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import resources
 from itertools import chain
 from pathlib import Path
@@ -168,17 +169,22 @@ def _native_wordpiece(definition: Mapping[str, Any], vocabulary: Mapping[str, in
     tokens = [""] * (max(vocabulary.values()) + 1)
     for token, number in model["vocab"].items():
         tokens[number] = token
-    table = resources.files("hi2.text").joinpath("bert-characters.npy")
-    with resources.as_file(table) as path:
-        characters = np.load(path)
     return _native.WordPiece(
         tokens,
         model["continuing_subword_prefix"],
         vocabulary[model["unk_token"]],
         model["max_input_chars_per_word"],
         [token["content"] for token in added],
-        characters,
+        _characters(),
     )
+
+
+@cache
+def _characters() -> U32:
+    """What becomes of every character; see experiments/bert_characters.py."""
+    with resources.files("hi2.text").joinpath("bert-characters.npy").open("rb") as file:
+        table: U32 = np.load(file)
+    return table
 
 
 #: Whatever turns text into terms.
