@@ -132,6 +132,27 @@ def test_the_packed_reader_in_the_format_page_reads(corpus):
 
 
 @pytest.mark.slow
+def test_the_comparison_with_peers_starts(data_folder, tmp_path):
+    """A smoke run over a few questions; every system that builds in seconds."""
+    for module, extra in (("scann", "peers"), ("usearch", "peers"), ("matplotlib", "plots")):
+        pytest.importorskip(module, reason=f"needs the extra '{extra}'")
+    script = ROOT / "benchmarks" / "peers.py"
+    systems = ["Flat", "faiss IVF-Flat", "faiss HNSW32-SQ8", "usearch", "ScaNN", "hi2", "hi2 compact"]
+    run = subprocess.run(
+        [sys.executable, script, "insuranceqa", "--queries", "10", "--out", tmp_path, "--systems", *systems],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    report = json.loads((tmp_path / "insuranceqa.json").read_text())
+    assert {row["system"] for row in report["results"]} == set(systems)
+    assert report["builds"]["hi2"]["bytes"] < report["builds"]["faiss HNSW32-SQ8"]["bytes"]
+    for kind in ("latency", "bytes"):
+        assert (tmp_path / f"insuranceqa_{kind}.svg").stat().st_size > 1000
+
+
+@pytest.mark.slow
 def test_benchmarks_start(data_folder):
     """A smoke run: the smallest collection through the whole script."""
     script = ROOT / "benchmarks" / "unsupervised.py"

@@ -1,38 +1,14 @@
-#include "hi2/ids.h"
+#include "ids.h"
 
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
 #include <numeric>
 
-#include "bindings.h"
 #include "hi2/damaged.h"
 
 namespace hi2 {
 namespace {
-
-// An IdTable with the arrays it reads.
-struct Ids {
-    IdTable table;
-    std::vector<nb::object> arrays;
-
-    void set_order(const Array1<std::uint8_t>& by_id, const Array1<std::uint8_t>& rows, unsigned bits) {
-        table.by_id = packed_view(by_id, bits, table.n);
-        table.rows = packed_view(rows, bits, table.n);
-    }
-};
-
-nb::object read_id(const IdTable& table, std::size_t row) {
-    if (row >= table.n) throw Damaged("a row does not exist");
-    if (table.integers != nullptr) return nb::int_(table.integers[row]);
-    const std::string_view text = table.text(row);
-    PyObject* decoded = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "strict");
-    if (decoded == nullptr) {
-        PyErr_Clear();
-        throw Damaged("an id is not valid UTF-8");
-    }
-    return nb::steal(decoded);
-}
 
 std::optional<Doc> find_id(const IdTable& table, nb::handle id) {
     if (PyLong_Check(id.ptr())) {

@@ -1,9 +1,13 @@
 #include "hi2/search.h"
 
+#include <cmath>
 #include <limits>
 
 #include "codecs.h"
 #include "hi2/parallel.h"
+#include "hi2/terms.h"
+#include "hi2/wordpiece.h"
+#include "ids.h"
 
 namespace hi2 {
 namespace {
@@ -11,6 +15,7 @@ namespace {
 // The native views together with the Python objects whose memory they read.
 struct ModelHandle {
     Model model;
+    std::shared_ptr<const Centroids> centroids;
     CodecHandle codec;
     CodecHandle refine;
     std::vector<nb::object> arrays;
@@ -36,7 +41,8 @@ ModelHandle make_model(std::size_t dim, std::optional<Array2<float>> centroids, 
         check(centroids->shape(1) == dim && anchors->shape(1) == dim && centroids->shape(0) == anchors->shape(0),
               "centroids and anchors must both be (n_clusters, dim)");
         handle.model.n_clusters = centroids->shape(0);
-        handle.model.centroids = centroids->data();
+        handle.centroids = std::make_shared<Centroids>(centroids->data(), centroids->shape(0), dim);
+        handle.model.centroids = handle.centroids.get();
         handle.model.anchors = anchors->data();
         handle.arrays = {nb::cast(*centroids), nb::cast(*anchors)};
     }
@@ -108,6 +114,29 @@ Searcher& this_threads_searcher() {
     return searcher;
 }
 
+// Segments as the search takes them, with the alive bits that must live as long.
+struct LiveSegments {
+    std::vector<LiveSegment> segments;
+    std::vector<Array1<std::uint8_t>> alive_bits;
+    std::size_t n_docs = 0;
+
+    LiveSegments(const ModelHandle& model, const nb::list& pairs) {
+        for (const nb::handle item : pairs) {
+            const auto pair = nb::cast<nb::tuple>(item);
+            const auto& handle = nb::cast<const SegmentHandle&>(pair[0]);
+            check_fits(model, handle);
+            LiveSegment segment{&handle.segment, nullptr};
+            if (!pair[1].is_none()) {
+                const auto& alive = alive_bits.emplace_back(nb::cast<Array1<std::uint8_t>>(pair[1]));
+                check(alive.shape(0) >= (handle.segment.n_docs + 7) / 8, "alive bits are cut short");
+                segment.alive = alive.data();
+            }
+            segments.push_back(segment);
+            n_docs += handle.segment.n_docs;
+        }
+    }
+};
+
 nb::tuple search_batch(const ModelHandle& model, nb::list segments, Array2<float> queries,
                        Array1<std::uint64_t> term_offsets, Array1<std::uint32_t> terms, std::size_t k,
                        std::size_t clusters, std::uint32_t per_doc, std::size_t depth, std::size_t threads) {
@@ -118,23 +147,8 @@ nb::tuple search_batch(const ModelHandle& model, nb::list segments, Array2<float
         check(term_offsets.data()[i] <= term_offsets.data()[i + 1], "term offsets must not fall");
     check(term_offsets.data()[n] == terms.shape(0), "term offsets must end at the number of terms");
     check(k >= 1, "k must be at least 1");
-
-    std::vector<LiveSegment> live;
-    std::vector<Array1<std::uint8_t>> alive_bits;  // a converted argument lives as long as the search
-    std::size_t n_docs = 0;
-    for (const nb::handle item : segments) {
-        const auto pair = nb::cast<nb::tuple>(item);
-        const auto& handle = nb::cast<const SegmentHandle&>(pair[0]);
-        check_fits(model, handle);
-        LiveSegment segment{&handle.segment, nullptr};
-        if (!pair[1].is_none()) {
-            const auto& alive = alive_bits.emplace_back(nb::cast<Array1<std::uint8_t>>(pair[1]));
-            check(alive.shape(0) >= (handle.segment.n_docs + 7) / 8, "alive bits are cut short");
-            segment.alive = alive.data();
-        }
-        live.push_back(segment);
-        n_docs += handle.segment.n_docs;
-    }
+    const LiveSegments live(model, segments);
+    const std::size_t n_docs = live.n_docs;
     k = std::min(k, std::max<std::size_t>(n_docs, 1));
     depth = std::min(depth, n_docs);
 
@@ -150,8 +164,9 @@ nb::tuple search_batch(const ModelHandle& model, nb::list segments, Array2<float
             const std::uint64_t begin = term_offsets.data()[i];
             const std::span<const std::uint32_t> own(terms.data() + begin, term_offsets.data()[i + 1] - begin);
             SearchCost cost;
-            const auto hits = this_threads_searcher().search(model.model, live, queries.data() + i * model.model.dim,
-                                                             own, {k, clusters, per_doc, depth}, cost);
+            const auto hits =
+                this_threads_searcher().search(model.model, live.segments, queries.data() + i * model.model.dim, own,
+                                               {k, clusters, per_doc, depth}, cost);
             for (std::size_t h = 0; h < hits.size(); ++h) {
                 numbers[i * k + h] = hits[h].segment;
                 rows[i * k + h] = hits[h].row;
@@ -166,6 +181,84 @@ nb::tuple search_batch(const ModelHandle& model, nb::list segments, Array2<float
                           to_numpy(std::move(scores), {n, k}), to_numpy(std::move(counts)), to_numpy(std::move(scored)),
                           to_numpy(std::move(lists)));
 }
+
+// Everything one query needs, bound once: model, segments, ids and, for BERT's vocabulary, the text path.
+class Reader {
+   public:
+    Reader(nb::object model, nb::list segments, nb::list ids, nb::object pieces,
+           std::optional<Array1<std::uint8_t>> dropped, std::optional<Array1<float>> mean_scores)
+        : kept_{model, nb::object(segments), nb::object(ids), pieces},
+          model_(nb::cast<const ModelHandle&>(model)),
+          live_(model_, segments),
+          pieces_(pieces.is_none() ? nullptr : &nb::cast<const WordPiece&>(pieces)),
+          dropped_(std::move(dropped)),
+          mean_scores_(std::move(mean_scores)) {
+        for (const nb::handle table : ids) ids_.push_back(&nb::cast<const Ids&>(table).table);
+        check(ids_.size() == live_.segments.size(), "there must be one table of ids a segment");
+        check(pieces_ == nullptr || (dropped_ && mean_scores_ && dropped_->shape(0) == mean_scores_->shape(0)),
+              "the text path needs one mean score a term");
+    }
+
+    // (ids, scores, n_scored, n_term_lists), or None where the query is not plain: the caller takes the long road.
+    nb::object search(Array1<float> query, nb::handle text, std::size_t k, std::size_t clusters, std::size_t n_terms,
+                      std::uint32_t per_doc, std::size_t depth, float largest) const {
+        if (query.shape(0) != model_.model.dim || k == 0) return nb::none();
+        for (std::size_t t = 0; t < query.shape(0); ++t)
+            if (!(std::abs(query.data()[t]) <= largest)) return nb::none();
+        std::string_view characters;
+        const bool has_text = !text.is_none() && n_terms > 0 && per_doc > 0;
+        if (has_text) {
+            Py_ssize_t size = 0;
+            const char* data = PyUnicode_Check(text.ptr()) ? PyUnicode_AsUTF8AndSize(text.ptr(), &size) : nullptr;
+            if (data == nullptr || pieces_ == nullptr) {
+                PyErr_Clear();
+                return nb::none();
+            }
+            characters = {data, static_cast<std::size_t>(size)};
+        }
+        SearchCost cost;
+        std::span<const Hit> hits;
+        bool answered = false;
+        {
+            const nb::gil_scoped_release release;
+            thread_local std::vector<std::uint32_t> tokens;
+            thread_local std::vector<std::uint32_t> terms;
+            tokens.clear();
+            terms.clear();
+            bool plain = true;
+            if (has_text) {
+                plain = pieces_->encode(characters, tokens);
+                for (const std::uint32_t token : tokens) plain &= token < dropped_->shape(0);
+                if (plain) query_terms(tokens, as_span(*dropped_), as_span(*mean_scores_), n_terms, terms);
+            }
+            if (plain) {
+                const std::size_t most = std::max<std::size_t>(live_.n_docs, 1);
+                hits = this_threads_searcher().search(
+                    model_.model, live_.segments, query.data(), terms,
+                    {std::min(k, most), clusters, per_doc, std::min(depth, live_.n_docs)}, cost);
+            }
+            answered = plain;
+        }
+        if (!answered) return nb::none();
+        std::vector<float> scores(hits.size());
+        nb::object found = nb::steal(PyList_New(static_cast<Py_ssize_t>(hits.size())));
+        for (std::size_t i = 0; i < hits.size(); ++i) {
+            scores[i] = hits[i].score;
+            PyList_SET_ITEM(found.ptr(), static_cast<Py_ssize_t>(i),
+                            read_id(*ids_[hits[i].segment], hits[i].row).release().ptr());
+        }
+        return nb::make_tuple(found, to_numpy(std::move(scores)), cost.n_scored, cost.n_term_lists);
+    }
+
+   private:
+    nb::object kept_[4];  // what the references below read
+    const ModelHandle& model_;
+    LiveSegments live_;
+    const WordPiece* pieces_;
+    std::optional<Array1<std::uint8_t>> dropped_;
+    std::optional<Array1<float>> mean_scores_;
+    std::vector<const IdTable*> ids_;
+};
 
 NewArray<float> score_docs(const ModelHandle& model, const SegmentHandle& segment, Array1<float> query, bool refine,
                            Array1<std::uint32_t> docs) {
@@ -269,6 +362,12 @@ void bind_search(nb::module_& m) {
           "clusters"_a, "per_doc"_a, "depth"_a, "threads"_a,
           "The k best of every query over [(segment, alive or None)]: (segments, rows, scores, counts, n_scored, "
           "n_term_lists).");
+    nb::class_<Reader>(m, "Reader", "One state of an index, ready for single queries.")
+        .def(nb::init<nb::object, nb::list, nb::list, nb::object, std::optional<Array1<std::uint8_t>>,
+                      std::optional<Array1<float>>>(),
+             "model"_a, "segments"_a, "ids"_a, "pieces"_a.none(), "dropped"_a.none(), "mean_scores"_a.none())
+        .def("search", &Reader::search, "query"_a, "text"_a.none(), "k"_a, "clusters"_a, "terms"_a, "per_doc"_a,
+             "depth"_a, "largest"_a, "(ids, scores, n_scored, n_term_lists), or None where the query is not plain.");
     m.def("score", score_docs, "model"_a, "segment"_a, "query"_a, "refine"_a, "docs"_a,
           "Codec or refine scores of some documents of a segment.");
 }

@@ -32,6 +32,25 @@ void bind_terms(nb::module_& m) {
         },
         "tokens"_a, "offsets"_a, "dropped"_a, "Bags of terms: (offsets, terms, counts, lengths).");
     m.def(
+        "query_terms",
+        [](Array1<std::uint32_t> tokens, Array1<std::uint64_t> offsets, Array1<std::uint8_t> dropped,
+           Array1<float> mean_scores, std::size_t n) {
+            check_offsets(offsets, tokens.shape(0));
+            check(mean_scores.shape(0) == dropped.shape(0), "there must be one mean score a term");
+            for (const std::uint32_t token : as_span(tokens))
+                check(token < dropped.shape(0), "a token is outside the vocabulary");
+            std::vector<std::uint64_t> bounds{0};
+            std::vector<std::uint32_t> terms;
+            for (std::size_t i = 0; i + 1 < offsets.shape(0); ++i) {
+                const std::size_t begin = offsets.data()[i];
+                query_terms(as_span(tokens).subspan(begin, offsets.data()[i + 1] - begin), as_span(dropped),
+                            as_span(mean_scores), n, terms);
+                bounds.push_back(terms.size());
+            }
+            return nb::make_tuple(to_numpy(std::move(bounds)), to_numpy(std::move(terms)));
+        },
+        "tokens"_a, "offsets"_a, "dropped"_a, "mean_scores"_a, "n"_a, "Terms that queries open: (offsets, terms).");
+    m.def(
         "top_terms",
         [](Array1<std::uint64_t> offsets, Array1<std::uint32_t> terms, Array1<float> scores,
            Array1<std::uint32_t> limits) {

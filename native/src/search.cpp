@@ -35,28 +35,6 @@ float Searcher::anchor_score(std::uint32_t cluster) {
     return anchor_scores_[cluster];
 }
 
-std::span<const std::uint32_t> Searcher::probe(const Model& model, const float* query, std::size_t n) {
-    n = std::min(n, model.n_clusters);
-    probed_.clear();
-    if (n == 0) return probed_;
-    cluster_scores_.resize(model.n_clusters);
-    dot_kernels(simd_level())
-        .tile(query, 1, model.centroids, model.n_clusters, model.dim, cluster_scores_.data(), model.n_clusters);
-    order_.resize(model.n_clusters);
-    std::iota(order_.begin(), order_.end(), 0u);
-    // A damaged centroid may score NaN, which no ordering survives; it sorts last.
-    for (float& score : cluster_scores_)
-        if (score != score) score = -std::numeric_limits<float>::infinity();
-    const auto nearer = [&](std::uint32_t a, std::uint32_t b) {
-        return cluster_scores_[a] != cluster_scores_[b] ? cluster_scores_[a] > cluster_scores_[b] : a < b;
-    };
-    const auto middle = order_.begin() + static_cast<std::ptrdiff_t>(n);
-    if (n < order_.size()) std::nth_element(order_.begin(), middle - 1, order_.end(), nearer);
-    std::sort(order_.begin(), middle, nearer);
-    probed_.assign(order_.begin(), middle);
-    return probed_;
-}
-
 std::span<const Hit> Searcher::search(const Model& model, std::span<const LiveSegment> segments, const float* query,
                                       std::span<const std::uint32_t> terms, const SearchParams& params,
                                       SearchCost& cost) {
@@ -64,13 +42,17 @@ std::span<const Hit> Searcher::search(const Model& model, std::span<const LiveSe
     probe(model, query, params.clusters);
     model.codec->prepare(query, state_);
     const bool refined = model.refine != nullptr && params.depth > 0;
-    top_.reset(refined ? std::max(params.k, params.depth) : params.k);
+    segments_ = segments;
+    top_.reset(refined ? params.depth : params.k);
     opened_.assign(terms.size(), 0);
     for (std::size_t s = 0; s < segments.size(); ++s)
         scan_segment(static_cast<std::uint32_t>(s), segments[s], terms, params);
-    if (refined) refine(segments, params.depth, params.k);
+    if (refined) {
+        refine(segments);
+        top_.narrow(params.k);
+    }
     cost = {n_scored_, std::accumulate(opened_.begin(), opened_.end(), std::size_t{0})};
-    return top_.finish();
+    return top_.finish(row_of());
 }
 
 void Searcher::scan_segment(std::uint32_t number, const LiveSegment& live, std::span<const std::uint32_t> terms,
@@ -131,7 +113,7 @@ void Searcher::score_range(std::uint32_t number, const LiveSegment& live, Doc be
             const Doc doc = first + static_cast<Doc>(i);
             if (!is_alive(live.alive, doc)) continue;
             ++n_scored_;
-            keep(number, segment, doc, offset + scores_[i]);
+            top_.push(offset + scores_[i], number, doc, row_of());
         }
     }
 }
@@ -145,7 +127,7 @@ void Searcher::score_pending(std::uint32_t number, const LiveSegment& live) {
     for (std::size_t first = 0; first < docs.size(); first += kBlock) {
         const std::span<const Doc> block = docs.subspan(first, std::min(kBlock, docs.size() - first));
         gather(segment, false, block, scores_.data());
-        for (std::size_t i = 0; i < block.size(); ++i) keep(number, segment, block[i], scores_[i]);
+        for (std::size_t i = 0; i < block.size(); ++i) top_.push(scores_[i], number, block[i], row_of());
     }
 }
 
@@ -163,35 +145,18 @@ void Searcher::gather(const Segment& segment, bool refine, std::span<const Doc> 
     }
 }
 
-void Searcher::keep(std::uint32_t number, const Segment& segment, Doc doc, float score) {
-    if (!top_.admits(score)) return;
-    const std::uint64_t row = segment.rows[doc];
-    if (row >= segment.n_docs) throw Damaged("a document's row does not exist");
-    top_.push({score, number, static_cast<std::uint32_t>(row), doc});
-}
-
-void Searcher::refine(std::span<const LiveSegment> segments, std::size_t depth, std::size_t k) {
-    std::vector<Hit>& hits = top_.finish();
-    hits.resize(std::min(hits.size(), depth));
+// Hits come grouped by segment, and mostly in the order of documents: sequential reads where the store is a memory map.
+void Searcher::refine(std::span<const LiveSegment> segments) {
+    std::vector<float>& scores = top_.cut(row_of());
+    const std::vector<TopK::Place>& places = top_.places();
     model_->refine->prepare(query_, refine_state_);
-    // Hits of one segment are scored together, in document order: sequential reads where the store is a memory map.
-    std::sort(hits.begin(), hits.end(), [](const Hit& a, const Hit& b) {
-        return a.segment != b.segment ? a.segment < b.segment : a.doc < b.doc;
-    });
-    std::vector<Hit> rescored(hits);
-    top_.reset(k);
-    for (std::size_t first = 0; first < rescored.size();) {
-        std::size_t last = first;
+    for (std::size_t first = 0; first < scores.size();) {
+        const std::uint32_t number = places[first].segment;
         refine_docs_.clear();
-        while (last < rescored.size() && rescored[last].segment == rescored[first].segment)
-            refine_docs_.push_back(rescored[last++].doc);
-        scores_.resize(std::max(kBlock, refine_docs_.size()));
-        gather(*segments[rescored[first].segment].segment, true, refine_docs_, scores_.data());
-        for (std::size_t i = first; i < last; ++i) {
-            rescored[i].score = scores_[i - first];
-            if (top_.admits(rescored[i].score)) top_.push(rescored[i]);
-        }
-        first = last;
+        for (std::size_t i = first; i < scores.size() && places[i].segment == number; ++i)
+            refine_docs_.push_back(places[i].doc);
+        gather(*segments[number].segment, true, refine_docs_, scores.data() + first);
+        first += refine_docs_.size();
     }
 }
 

@@ -46,4 +46,15 @@ TopTerms top_terms(std::span<const std::uint64_t> offsets, std::span<const std::
     return out;
 }
 
+void query_terms(std::span<const std::uint32_t> tokens, std::span<const std::uint8_t> dropped,
+                 std::span<const float> mean_scores, std::size_t n, std::vector<std::uint32_t>& out) {
+    const auto first = static_cast<std::ptrdiff_t>(out.size());
+    for (const std::uint32_t token : tokens)
+        if (dropped[token] == 0 && std::find(out.begin() + first, out.end(), token) == out.end()) out.push_back(token);
+    if (out.size() - static_cast<std::size_t>(first) <= n) return;
+    std::stable_sort(out.begin() + first, out.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return mean_scores[a] > mean_scores[b]; });
+    out.resize(static_cast<std::size_t>(first) + n);
+}
+
 }  // namespace hi2

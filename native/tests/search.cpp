@@ -25,6 +25,7 @@ struct World {
     std::vector<std::uint8_t> alive, cluster_keys, cluster_offsets, term_keys, term_offsets, blob, rows;
     std::vector<std::uint64_t> row_of;
     std::unique_ptr<hi2::Codec> codec;
+    std::unique_ptr<hi2::Centroids> table;
     hi2::Model model;
     hi2::Segment segment;
 };
@@ -81,7 +82,9 @@ World make_world(std::mt19937& random) {
     w.codec = hi2::make_flat(kDim);
     w.model.dim = kDim;
     w.model.n_clusters = kClusters;
-    w.model.centroids = w.model.anchors = w.centroids.data();
+    w.table = std::make_unique<hi2::Centroids>(w.centroids.data(), kClusters, kDim);
+    w.model.centroids = w.table.get();
+    w.model.anchors = w.centroids.data();
     w.model.codec = w.codec.get();
     w.segment.n_docs = kDocs;
     w.segment.codes = reinterpret_cast<const std::uint8_t*>(w.vectors.data());

@@ -22,6 +22,7 @@ def count_terms(tokens: U32, offsets: U64, dropped: Bytes) -> tuple[U64, U32, U3
 def top_terms(offsets: U64, terms: U32, scores: Floats, limits: U32) -> tuple[U64, U64]: ...
 def average(vectors: Array, scales: Floats, tokens: U32, offsets: U64, threads: int) -> Floats: ...
 def sort_strings(ends: U64, characters: Bytes) -> U64: ...
+def query_terms(tokens: U32, offsets: U64, dropped: Bytes, mean_scores: Floats, n: int) -> tuple[U64, U32]: ...
 def search(
     model: Model,
     segments: list[tuple[Segment, Bytes | None]],
@@ -75,6 +76,28 @@ class Codec:
     @property
     def code_bytes(self) -> int: ...
     def encode(self, vectors: Floats, threads: int) -> Bytes: ...
+
+class Reader:
+    def __init__(
+        self,
+        model: Model,
+        segments: list[tuple[Segment, Bytes | None]],
+        ids: list[Ids],
+        pieces: WordPiece | None,
+        dropped: Bytes | None,
+        mean_scores: Floats | None,
+    ) -> None: ...
+    def search(
+        self,
+        query: Floats,
+        text: str | None,
+        k: int,
+        clusters: int,
+        terms: int,
+        per_doc: int,
+        depth: int,
+        largest: float,
+    ) -> tuple[list[Id], Floats, int, int] | None: ...
 
 class Model:
     def __init__(

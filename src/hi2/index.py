@@ -13,7 +13,7 @@ import numpy as np
 
 from hi2.arguments import thread_count
 from hi2.changes import build_on_disk, with_added, with_first_documents, with_merged
-from hi2.codecs import Codec, CodecSpec, Flat
+from hi2.codecs import Codec, CodecSpec, default_codecs
 from hi2.documents import Documents, collect
 from hi2.drift import Added
 from hi2.encoders import Encoder, load_encoder
@@ -81,7 +81,7 @@ class HybridIndex:
         encoder: Encoder | None = None,
         clusters: KMeans | ClusterSelector | None = KMeans(),  # noqa: B008 - specs are immutable
         terms: BM25 | TermWeights | TermSelector | None = BM25(),  # noqa: B008
-        codec: CodecSpec | Codec = Flat(),  # noqa: B008
+        codec: CodecSpec | Codec | None = None,
         refine: CodecSpec | Codec | None = None,
         term_weights: Any = None,
         payload: Iterable[Mapping[str, Any]] | None = None,
@@ -100,6 +100,9 @@ class HybridIndex:
         texts are stored and given back by ``get``. With an ``encoder`` (any callable from strings to vectors)
         ``vectors`` may be left out, and queries may be text alone. With ``path`` the index is written there as it is
         built, so that memory does not hold the codes, and comes back open for writing.
+
+        Without a ``codec`` fewer than 10,000 documents keep their vectors; more are stored as RaBitQ, one bit a
+        dimension, and the best hits are rescored by ``refine``, SQ8 unless given.
         """
         if metric not in METRICS:
             raise invalid("metric", f"one of {METRICS}", repr(metric))
@@ -129,6 +132,7 @@ class HybridIndex:
         if identity is not None and len(identity.probe) != documents.vectors.dim:
             must = f"one that makes vectors of dimension {documents.vectors.dim}"
             raise invalid("encoder", must, f"dimension {len(identity.probe)}")
+        codec, refine = default_codecs(codec, refine, documents.vectors.n)
         model = fit_model(
             documents,
             metric=metric,

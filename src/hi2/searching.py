@@ -17,7 +17,7 @@ from hi2.selectors.terms import DEFAULT_QUERY_TERMS
 from hi2.snapshot import Snapshot, row_ids
 from hi2.store import State
 from hi2.types import Array, Floats, Hits
-from hi2.vectors import open_vectors
+from hi2.vectors import INNER_PRODUCT, LARGEST, open_vectors
 
 #: The refine store rescores this many times k hits unless the search says otherwise.
 DEFAULT_REFINE = 4
@@ -66,6 +66,10 @@ def search(
 ) -> Hits:
     """Return the hits of one query or of a batch."""
     model = state.model
+    if type(vectors) is np.ndarray and vectors.ndim == 1 and (texts is None or type(texts) is str):
+        hits = _search_one(state, vectors, texts, effort)
+        if hits is not None:
+            return hits
     queries, query_texts, single = _queries(vectors, texts, model)
     n_threads = 1 if single else thread_count(threads)
     offsets, numbers = np.zeros(len(queries) + 1, np.uint64), np.zeros(0, np.uint32)
@@ -84,6 +88,20 @@ def search(
         n_threads,
     )
     return _hits(state.snapshot, found, k=effort.k, single=single)
+
+
+def _search_one(state: State, vector: Array, text: str | None, effort: Effort) -> Hits | None:
+    """Return the hits of one plain query in one native call; None where the long road must look at it."""
+    if state.model.metric != INNER_PRODUCT or vector.dtype != np.float32:
+        return None
+    text = None if state.model.terms is None else text
+    found = (state.vector_reader if text is None else state.reader).search(
+        vector, text, effort.k, effort.clusters, effort.terms, effort.per_doc, effort.depth, LARGEST
+    )
+    if found is None:
+        return None
+    listed, scores, n_scored, n_term_lists = found
+    return Hits(_id_array(state.snapshot, listed), scores, n_scored, len(listed), n_term_lists)
 
 
 class Tally:
@@ -156,4 +174,8 @@ def _hits(snapshot: Snapshot, found: tuple[Array, Array, Floats, Array, Array, A
 
 
 def _id_array(snapshot: Snapshot, ids: list[Any]) -> Array:
-    return np.array(ids, object if snapshot.id_kind == "str" else np.int64)
+    if snapshot.id_kind != "str":
+        return np.array(ids, np.int64)
+    array = np.empty(len(ids), object)
+    array[:] = ids
+    return array

@@ -12,9 +12,11 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from hi2 import _native
 from hi2.drift import Added
 from hi2.errors import Error, FormatError, invalid
 from hi2.merging import merge_segments, plan_merge
@@ -40,6 +42,23 @@ class State:
     added: Added
     next_id: int
     keep_text: bool
+
+    @cached_property
+    def reader(self) -> _native.Reader:
+        """What answers single queries of vector and text natively; the tokenizer is parsed when it is first used."""
+        terms = self.model.terms
+        if terms is None or terms.tokenizer.pieces is None:
+            return self.vector_reader
+        return self._reader(terms.tokenizer.pieces, terms.tokenizer.dropped, terms.mean_scores)
+
+    @cached_property
+    def vector_reader(self) -> _native.Reader:
+        """What answers single queries of a vector alone natively."""
+        return self._reader(None, None, None)
+
+    def _reader(self, *text: Any) -> _native.Reader:
+        ids = [live.segment.ids for live in self.snapshot.lives]
+        return _native.Reader(self.model.native, self.snapshot.native, ids, *text)
 
 
 @dataclass(frozen=True)

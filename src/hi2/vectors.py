@@ -12,7 +12,8 @@ from hi2.errors import InvalidParameter, invalid
 from hi2.spool import Spool
 from hi2.types import Array, Floats
 
-METRICS = ("inner_product", "cosine")
+INNER_PRODUCT = "inner_product"
+METRICS = (INNER_PRODUCT, "cosine")
 #: Inner products of larger numbers could overflow float32, and an infinite score orders nothing.
 LARGEST = 1e16
 

@@ -17,7 +17,7 @@ import pytest
 import hi2
 from hi2 import _native
 
-CODECS = [hi2.Flat(), hi2.OPQ(subspaces=5, residual=True)]
+CODECS = [hi2.Flat(), hi2.OPQ(subspaces=5, residual=True), hi2.RaBitQ(bits=2), hi2.SQ8(residual=True), hi2.Half()]
 
 
 def same(a: hi2.Hits, b: hi2.Hits) -> None:
@@ -230,3 +230,35 @@ def saved(index: hi2.HybridIndex, folder: Path) -> Path:
 def file_hashes(folder: Path) -> dict[str, str]:
     files = (path for path in folder.rglob("*.npy"))
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+@pytest.mark.parametrize("codec", [hi2.Flat(), hi2.RaBitQ(residual=True)], ids=repr)
+def test_one_plain_query_takes_a_short_road_to_the_same_place(corpus, codec, monkeypatch):
+    """float32 arrays with one string are answered in one native call; lists and batches go the long way."""
+    index = hi2.HybridIndex.build(corpus.vectors, corpus.texts, ids=corpus.ids, codec=codec, refine=hi2.SQ8())
+    index.delete(corpus.ids[5:40])
+    index.add(corpus.vectors[5:40], corpus.texts[5:40], ids=corpus.ids[5:40])
+    odd = ["", "[CLS] import", "\u302e import module", "zebra", " ".join(corpus.texts[0].split()[:60])]
+    texts = [*corpus.query_texts[:30], *odd, None]
+    vectors = corpus.query_vectors[: len(texts)]
+    settings = ({}, {"k": 50, "clusters": 3}, {"terms": 0}, {"clusters": 0, "terms": 4}, {"refine": 0, "per_doc": 2})
+    for setting in settings:
+        batch = index.search(vectors, texts, **setting)
+        for i, (vector, text) in enumerate(zip(vectors, texts, strict=True)):
+            short, long = index.search(vector, text, **setting), index.search(vector.tolist(), text, **setting)
+            for other in (long, batch[i]):
+                assert short.ids.tolist() == other.ids.tolist()
+                assert short.scores.tolist() == other.scores.tolist()
+                assert (short.n_scored, short.counts) == (other.n_scored, other.counts)
+                assert short.n_term_lists == other.n_term_lists
+    with pytest.raises(hi2.InvalidParameter, match="NaN"):
+        index.search(np.full(40, np.nan, np.float32), "text")
+    with pytest.raises(hi2.InvalidParameter, match="dimension"):
+        index.search(np.ones(41, np.float32), "text")
+
+    def fail(*_):
+        raise AssertionError("the long road was taken")
+
+    monkeypatch.setattr("hi2.searching._queries", fail)
+    index.search(vectors[0], texts[0])
+    index.search(vectors[0])

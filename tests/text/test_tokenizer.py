@@ -97,11 +97,11 @@ def every_character(step):
 
 
 def test_the_default_is_native_and_others_are_not(bert, words):
-    assert bert._native is not None
-    assert Ours.load(words)._native is None
+    assert bert.pieces is not None
+    assert Ours.load(words).pieces is None
     cased = json.loads(bert.definition)
     cased["normalizer"]["lowercase"] = False
-    assert Ours(json.dumps(cased))._native is None
+    assert Ours(json.dumps(cased)).pieces is None
 
 
 def test_native_pieces_of_single_characters(bert):

@@ -5,7 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "hi2/centroids.h"
 #include "hi2/codec.h"
+#include "hi2/damaged.h"
 #include "hi2/postings.h"
 #include "hi2/topk.h"
 #include "hi2/visited.h"
@@ -16,8 +18,8 @@ namespace hi2 {
 struct Model {
     std::size_t dim = 0;
     std::size_t n_clusters = 0;
-    const float* centroids = nullptr;  // (n_clusters, dim): which clusters a query opens
-    const float* anchors = nullptr;    // (n_clusters, dim): what residual codes are relative to; may equal centroids
+    const Centroids* centroids = nullptr;  // which clusters a query opens
+    const float* anchors = nullptr;  // (n_clusters, dim): what residual codes are relative to; may equal centroids
     const Codec* codec = nullptr;
     bool residual = false;
     const Codec* refine = nullptr;  // null: no second store
@@ -62,7 +64,10 @@ class Searcher {
                                 std::span<const std::uint32_t> terms, const SearchParams& params, SearchCost& cost);
 
     // The clusters a query opens, best first; equal scores by number. Valid until the next call.
-    std::span<const std::uint32_t> probe(const Model& model, const float* query, std::size_t n);
+    std::span<const std::uint32_t> probe(const Model& model, const float* query, std::size_t n) {
+        return probed_ = model.n_clusters == 0 ? std::span<const std::uint32_t>()
+                                               : model.centroids->nearest(query, n, probe_scratch_);
+    }
 
     // Codec (or refine) scores of some documents of one segment.
     void score(const Model& model, const Segment& segment, const float* query, bool refine, std::span<const Doc> docs,
@@ -75,23 +80,32 @@ class Searcher {
                       const SearchParams& params);
     void score_range(std::uint32_t number, const LiveSegment& live, Doc begin, Doc end, float offset);
     void score_pending(std::uint32_t number, const LiveSegment& live);
-    void keep(std::uint32_t number, const Segment& segment, Doc doc, float score);
-    void refine(std::span<const LiveSegment> segments, std::size_t depth, std::size_t k);
+    void refine(std::span<const LiveSegment> segments);
     void gather(const Segment& segment, bool refine, std::span<const Doc> docs, float* out);
 
+    // The arrival row of a document of the segments being searched.
+    auto row_of() const {
+        return [this](std::uint32_t number, Doc doc) {
+            const Segment& segment = *segments_[number].segment;
+            const std::uint64_t row = segment.rows[doc];
+            if (row >= segment.n_docs) throw Damaged("a document's row does not exist");
+            return static_cast<std::uint32_t>(row);
+        };
+    }
+
     const Model* model_ = nullptr;
+    std::span<const LiveSegment> segments_;
     const float* query_ = nullptr;
     std::size_t n_scored_ = 0;
     TopK top_;
     Visited visited_;
     QueryState state_;
     QueryState refine_state_;
-    std::vector<float> cluster_scores_;
     std::vector<float> anchor_scores_;
     std::vector<std::uint64_t> anchor_epoch_;
     std::uint64_t epoch_ = 0;
-    std::vector<std::uint32_t> order_;
-    std::vector<std::uint32_t> probed_;
+    Centroids::Scratch probe_scratch_;
+    std::span<const std::uint32_t> probed_;
     std::vector<std::uint8_t> opened_;  // by place in the query's terms
     std::vector<Doc> pending_;
     std::vector<Doc> refine_docs_;

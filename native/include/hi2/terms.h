@@ -29,4 +29,9 @@ struct TopTerms {
 TopTerms top_terms(std::span<const std::uint64_t> offsets, std::span<const std::uint32_t> terms,
                    std::span<const float> scores, std::span<const std::uint32_t> limits);
 
+// The terms a query opens: its distinct tokens that are not dropped, in order, or the n best by mean score where there
+// are more. Every token must be < dropped.size(). Appends to `out`.
+void query_terms(std::span<const std::uint32_t> tokens, std::span<const std::uint8_t> dropped,
+                 std::span<const float> mean_scores, std::size_t n, std::vector<std::uint32_t>& out);
+
 }  // namespace hi2

@@ -1,9 +1,13 @@
-// The k best hits: larger score first, equal scores by arrival (segment, then row).
+// The k best of many scored documents: larger score first, equal scores by arrival (segment, then row).
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "hi2/types.h"
@@ -22,39 +26,135 @@ inline bool better(const Hit& a, const Hit& b) {
     return a.segment != b.segment ? a.segment < b.segment : a.row < b.row;
 }
 
-// Keeps up to 2k hits and halves them when full: one comparison for most documents, no heap to sift.
+// The k-th largest of more than k scores, none of them NaN; `sample` is scratch. A histogram leaves few to compare.
+inline float kth_largest(std::span<const float> scores, std::size_t k, std::vector<float>& sample) {
+    constexpr std::size_t kBins = 256;
+    const auto [low, high] = std::minmax_element(scores.begin(), scores.end());
+    const float from = *low;
+    const float scale = (static_cast<float>(kBins) - 0.5f) / (*high - from);
+    if (*high == from) return from;
+    sample.clear();
+    if (std::isfinite(scale) && std::isfinite(from)) {
+        const auto bin = [&](float score) { return static_cast<std::size_t>((score - from) * scale); };
+        std::array<std::uint32_t, kBins> counts{};
+        for (const float score : scores) ++counts[bin(score)];
+        std::size_t b = kBins - 1;
+        while (counts[b] < k) k -= counts[b--];
+        for (const float score : scores)
+            if (bin(score) == b) sample.push_back(score);
+    } else {
+        sample.assign(scores.begin(), scores.end());
+    }
+    const auto at = sample.begin() + static_cast<std::ptrdiff_t>(k) - 1;
+    std::nth_element(sample.begin(), at, sample.end(), std::greater<>());
+    return *at;
+}
+
+// Keeps everything that may be among the k best and cuts back when there is too much of it. A cut finds the k-th score
+// by a histogram, so most scores are looked at three times and never compared with each other. Rows are asked for only
+// where they decide: of hits that are kept, and of equal scores at the cut.
 class TopK {
    public:
+    struct Place {
+        std::uint32_t segment;
+        Doc doc;
+    };
+
     void reset(std::size_t k) {
         k_ = k;
         floor_ = -std::numeric_limits<float>::infinity();
-        hits_.clear();
+        scores_.clear();
+        places_.clear();
     }
 
-    // False only if a hit with this score cannot be among the k best. A NaN never can.
-    bool admits(float score) const { return score >= floor_; }
-
-    void push(const Hit& hit) {
-        hits_.push_back(hit);
-        if (hits_.size() >= 2 * k_) shrink();
+    // row(segment, doc) is the document's arrival row. A NaN is never among the best.
+    template <class Row>
+    void push(float score, std::uint32_t segment, Doc doc, Row&& row) {
+        if (!(score >= floor_)) return;
+        scores_.push_back(score);
+        places_.push_back({segment, doc});
+        if (scores_.size() >= std::max<std::size_t>(2 * k_, kSmall)) {
+            cut(row);
+            floor_ = *std::min_element(scores_.begin(), scores_.end());
+        }
     }
+
+    // Scores of the k best, in the order they were pushed; the caller may change them and then narrow.
+    template <class Row>
+    std::vector<float>& cut(Row&& row) {
+        if (scores_.size() > k_) keep_best(row);
+        return scores_;
+    }
+    const std::vector<Place>& places() const { return places_; }
 
     // The k best in order.
-    std::vector<Hit>& finish() {
-        if (hits_.size() > k_) shrink();
+    template <class Row>
+    const std::vector<Hit>& finish(Row&& row) {
+        cut(row);
+        hits_.clear();
+        for (std::size_t i = 0; i < scores_.size(); ++i)
+            hits_.push_back({scores_[i], places_[i].segment, row(places_[i].segment, places_[i].doc), places_[i].doc});
         std::sort(hits_.begin(), hits_.end(), better);
         return hits_;
     }
 
+    // The documents that are left have other scores now, and fewer are to be kept. A NaN goes.
+    void narrow(std::size_t k) {
+        k_ = k;
+        std::size_t kept = 0;
+        for (std::size_t i = 0; i < scores_.size(); ++i)
+            if (scores_[i] == scores_[i]) {
+                scores_[kept] = scores_[i];
+                places_[kept++] = places_[i];
+            }
+        scores_.resize(kept);
+        places_.resize(kept);
+    }
+
    private:
-    void shrink() {
-        std::nth_element(hits_.begin(), hits_.begin() + static_cast<std::ptrdiff_t>(k_) - 1, hits_.end(), better);
-        hits_.resize(k_);
-        floor_ = hits_[k_ - 1].score;
+    static constexpr std::size_t kSmall = 4096;
+
+    template <class Row>
+    void keep_best(Row&& row) {
+        const float last = kth_largest(scores_, k_, sample_);
+        std::size_t n_ties = 0;
+        std::size_t n_better = 0;
+        for (const float score : scores_) {
+            n_better += score > last;
+            n_ties += score == last;
+        }
+        // Of the documents that tie for the last places those that arrived first are kept.
+        const std::size_t wanted = k_ - n_better;
+        Hit bound{last, std::numeric_limits<std::uint32_t>::max(), std::numeric_limits<std::uint32_t>::max(), 0};
+        if (n_ties > wanted) {
+            hits_.clear();
+            for (std::size_t i = 0; i < scores_.size(); ++i)
+                if (scores_[i] == last)
+                    hits_.push_back(
+                        {last, places_[i].segment, row(places_[i].segment, places_[i].doc), places_[i].doc});
+            const auto at = hits_.begin() + static_cast<std::ptrdiff_t>(wanted) - 1;
+            std::nth_element(hits_.begin(), at, hits_.end(), better);
+            bound = *at;
+        }
+        std::size_t kept = 0;
+        for (std::size_t i = 0; i < scores_.size(); ++i) {
+            if (scores_[i] < last) continue;
+            if (n_ties > wanted && scores_[i] == last) {
+                const Hit hit{last, places_[i].segment, row(places_[i].segment, places_[i].doc), places_[i].doc};
+                if (better(bound, hit)) continue;
+            }
+            scores_[kept] = scores_[i];
+            places_[kept++] = places_[i];
+        }
+        scores_.resize(kept);
+        places_.resize(kept);
     }
 
     std::size_t k_ = 1;
     float floor_ = 0;
+    std::vector<float> scores_;
+    std::vector<Place> places_;
+    std::vector<float> sample_;
     std::vector<Hit> hits_;
 };
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import typer
 
 from hi2.cli.options import CODEC_HELP, load_encoder, parse_codec, parse_tokenizer, report_skipped, settings
-from hi2.codecs import Flat
 from hi2.errors import invalid
 from hi2.index import HybridIndex
 from hi2.inputs import Skipped, read_documents
@@ -23,7 +22,9 @@ def run(
     encoder: str | None = typer.Option(
         None, help="'static' (built in), or the folder or name of a sentence-transformers model. For queries too."
     ),
-    codec: str = typer.Option("Flat", help=f"{CODEC_HELP}."),
+    codec: str | None = typer.Option(
+        None, help=f"{CODEC_HELP}. By default Flat up to 10,000 documents, then RaBitQ refined by SQ8."
+    ),
     refine: str | None = typer.Option(None, help="A second, finer codec that rescores the best hits, e.g. Flat."),
     clusters: int | None = typer.Option(None, help="Number of clusters; 2·√N by default."),
     per_doc: int = typer.Option(15, help="Terms a document is filed under."),
@@ -55,7 +56,7 @@ def run(
         encoder=chosen,
         clusters=KMeans(clusters),
         terms=BM25(per_doc, tokenizer=parse_tokenizer(tokenizer)),
-        codec=parse_codec(codec, "--codec") or Flat(),
+        codec=parse_codec(codec, "--codec"),
         refine=parse_codec(refine, "--refine"),
         metric=metric,
         keep_text=text,

@@ -151,17 +151,7 @@ class TermSelector:
     def query_terms(self, texts: Sequence[str | None], n_terms: int, *, threads: int | None = 1) -> tuple[U64, U32]:
         """Return the terms each query opens, as (offsets, terms): all it has, or the ``n_terms`` best on average."""
         tokens, bounds = self.tokenizer.encode([text or "" for text in texts], threads=threads)
-        chosen: list[list[int]] = []
-        for row in range(len(texts)):
-            own = tokens[int(bounds[row]) : int(bounds[row + 1])]
-            terms = list(dict.fromkeys(own[self.tokenizer.dropped[own] == 0].tolist()))
-            if len(terms) > n_terms:
-                best = np.argsort(-self.mean_scores[terms], kind="stable")[:n_terms]
-                terms = [terms[i] for i in best]
-            chosen.append(terms)
-        offsets = np.zeros(len(texts) + 1, np.uint64)
-        np.cumsum([len(terms) for terms in chosen], out=offsets[1:])
-        return offsets, np.array([term for terms in chosen for term in terms], np.uint32)
+        return _native.query_terms(tokens, bounds, self.tokenizer.dropped, self.mean_scores, n_terms)
 
 
 def _fit(spec: BM25 | TermWeights, bags: Bags, tokenizer: Analyzer) -> TermSelector:

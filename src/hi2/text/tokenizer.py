@@ -59,7 +59,8 @@ class Tokenizer:
         unknown = vocabulary.get(model.get("unk_token"), model.get("unk_id"))  # Unigram numbers it
         if unknown is not None:
             self.dropped[unknown] = 1
-        self._native = _native_wordpiece(json.loads(self.definition), vocabulary)
+        #: The native WordPiece, None for other tokenizers.
+        self.pieces = _native_wordpiece(json.loads(self.definition), vocabulary)
 
     @classmethod
     def load(cls, source: str | Path | tokenizers.Tokenizer | Tokenizer | WordTokenizer | None) -> Analyzer:
@@ -97,12 +98,12 @@ class Tokenizer:
         BERT's uncased WordPiece is native. Other tokenizers, and the few texts it leaves alone, go through the
         ``tokenizers`` library: with ``threads=1`` on the caller's thread, else on a pool of its own.
         """
-        if self._native is None:
+        if self.pieces is None:
             return self._encode(texts, max_tokens, threads)
         own = texts if isinstance(texts, list) else list(texts)
         limit = _NO_LIMIT if max_tokens is None else max_tokens
         try:
-            tokens, offsets, left = self._native.encode(own, limit, thread_count(threads))
+            tokens, offsets, left = self.pieces.encode(own, limit, thread_count(threads))
         except (TypeError, UnicodeEncodeError):
             return self._encode(own, max_tokens, threads)  # which says what is wrong with them
         if len(left) == 0:

@@ -59,6 +59,7 @@ class WordTokenizer:
     """
 
     KIND = "hi2 words"
+    pieces: None = None  # no native tokenizer
 
     def __init__(self, stemmer: str | None = None, *, n_terms: int = 1 << 18) -> None:
         self.n_terms = integer("n_terms", n_terms, low=1 << 8, high=1 << 22)

@@ -1,0 +1,52 @@
+// Which clusters does a query open? Those with the largest inner products, found by bytes and settled by floats.
+//
+// A float32 product with every centroid reads 4 · n · dim bytes for each query. Byte codes read a quarter and bound
+// their own error, so that only the centroids whose code comes within the bound of the last place are scored exactly:
+// the answer is always that of the full product.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "hi2/codec.h"
+#include "hi2/types.h"
+
+namespace hi2 {
+
+class Centroids {
+   public:
+    // rows is (n, dim), owned by the caller.
+    Centroids(const float* rows, std::size_t n, std::size_t dim) : rows_(rows), n_(n), dim_(dim) {}
+
+    std::size_t size() const { return n_; }
+
+    struct Scratch {
+        std::vector<float> scores;
+        std::vector<float> sample;
+        std::vector<std::uint32_t> order;
+        std::vector<Doc> close;
+        QueryState state;
+    };
+
+    // The `wanted` best centroids, best first; equal scores by number. Valid until the scratch is used again.
+    std::span<const std::uint32_t> nearest(const float* query, std::size_t wanted, Scratch& scratch) const;
+
+   private:
+    void quantise() const;
+    float error(const float* query) const;
+
+    const float* rows_;
+    std::size_t n_;
+    std::size_t dim_;
+    // Made by the first query that has use for it, so that opening an index stays instant.
+    mutable std::once_flag once_;
+    mutable std::unique_ptr<Codec> codec_;  // null: too few, or not finite
+    mutable std::vector<std::uint8_t> codes_;
+    mutable std::vector<float> step_;
+    mutable float largest_ = 0;  // |component| of any centroid
+};
+
+}  // namespace hi2

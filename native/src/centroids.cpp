@@ -1,0 +1,98 @@
+#include "hi2/centroids.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "hi2/codecs/sq8.h"
+#include "hi2/kernels/dot.h"
+#include "hi2/kernels/sq8.h"
+#include "hi2/topk.h"
+
+namespace hi2 {
+namespace {
+
+// With fewer centroids the full product costs less than the rest of a query.
+constexpr std::size_t kFewest = 128;
+
+}  // namespace
+
+void Centroids::quantise() const {
+    std::vector<float> low(rows_, rows_ + dim_);
+    std::vector<float> high = low;
+    for (std::size_t i = 0; i < n_ * dim_; ++i) {
+        if (!std::isfinite(rows_[i])) return;  // damaged: the full product orders what it can
+        low[i % dim_] = std::min(low[i % dim_], rows_[i]);
+        high[i % dim_] = std::max(high[i % dim_], rows_[i]);
+        largest_ = std::max(largest_, std::abs(rows_[i]));
+    }
+    std::vector<float> middle(dim_);
+    step_.resize(dim_);
+    for (std::size_t t = 0; t < dim_; ++t) {
+        middle[t] = low[t] / 2 + high[t] / 2;
+        step_[t] = std::max((high[t] - low[t]) / 253.0f, 1e-30f);
+    }
+    auto codec = make_sq8(dim_, middle.data(), step_.data());
+    codes_.resize(n_ * dim_);
+    codec->encode(rows_, n_, codes_.data());
+    codec_ = std::move(codec);
+}
+
+// How far a code's score can be from the exact one: half a step in every dimension, the rounding of the query's
+// weights, and float32's own.
+float Centroids::error(const float* query) const {
+    double steps = 0.0;
+    double most = 0.0;
+    double sum = 0.0;
+    for (std::size_t t = 0; t < dim_; ++t) {
+        const double weight = std::abs(static_cast<double>(query[t]) * step_[t]);
+        steps += weight;
+        most = std::max(most, weight);
+        sum += std::abs(static_cast<double>(query[t]));
+    }
+    const double rounding = most / sq8_query_limit(dim_) * 0.5 * 127.0 * static_cast<double>(dim_);
+    return static_cast<float>(0.51 * steps + rounding + 1e-5 * sum * largest_);
+}
+
+std::span<const std::uint32_t> Centroids::nearest(const float* query, std::size_t wanted, Scratch& scratch) const {
+    auto& [scores, sample, order, close, state] = scratch;
+    wanted = std::min(wanted, n_);
+    order.clear();
+    if (wanted == 0) return order;
+    scores.resize(n_);
+    const DotKernels& dot = dot_kernels(simd_level());
+    bool exact = true;
+    if (n_ >= kFewest && 4 * wanted <= n_) {
+        std::call_once(once_, [&] { quantise(); });
+        exact = codec_ == nullptr;
+    }
+    if (exact) {
+        dot.tile(query, 1, rows_, n_, dim_, scores.data(), n_);
+        // A damaged centroid may score NaN, which no ordering survives; it sorts last.
+        for (float& score : scores)
+            if (score != score) score = -std::numeric_limits<float>::infinity();
+        order.resize(n_);
+        std::iota(order.begin(), order.end(), 0u);
+    } else {
+        codec_->prepare(query, state);
+        codec_->scan(state, codes_.data(), 0, n_, scores.data());
+        const float bound = kth_largest(scores, wanted, sample) - 2 * error(query);
+        close.clear();
+        for (std::size_t i = 0; i < n_; ++i)
+            if (scores[i] >= bound) close.push_back(static_cast<Doc>(i));
+        sample.resize(close.size());
+        dot.gather(query, rows_, dim_, close.data(), close.size(), sample.data());
+        for (std::size_t i = 0; i < close.size(); ++i) scores[close[i]] = sample[i];
+        order.assign(close.begin(), close.end());
+    }
+    const auto nearer = [&](std::uint32_t a, std::uint32_t b) {
+        return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
+    };
+    const auto end = order.begin() + static_cast<std::ptrdiff_t>(wanted);
+    if (end != order.end()) std::nth_element(order.begin(), end - 1, order.end(), nearer);
+    std::sort(order.begin(), end, nearer);
+    return {order.data(), wanted};
+}
+
+}  // namespace hi2

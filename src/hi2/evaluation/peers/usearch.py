@@ -1,0 +1,45 @@
+"""A graph in half precision: USearch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hi2.evaluation.peers.hnsw import CONSTRUCTION, EFFORTS, LINKS
+from hi2.evaluation.peers.peer import Peer, Setting, extra
+from hi2.types import Array, Floats
+
+
+class USearch(Peer):
+    """USearch with float16 vectors and 32 links."""
+
+    name = "usearch"
+    index: Any
+
+    def build(self, vectors: Floats, texts: Sequence[str], *, threads: int) -> None:
+        """Link the documents."""
+        try:
+            from usearch.index import Index
+        except ImportError as error:
+            raise extra("USearch", error) from error
+        self.index = Index(
+            ndim=vectors.shape[1], metric="ip", dtype="f16", connectivity=LINKS, expansion_add=CONSTRUCTION
+        )
+        self.index.add(np.arange(len(vectors)), vectors, threads=threads)
+
+    def search(self, vector: Floats, text: str, k: int, setting: Setting) -> Array:
+        """Search with the setting's effort."""
+        self.index.expansion_search = setting["expansion"]
+        rows: Array = self.index.search(vector, k, threads=1).keys
+        return rows
+
+    def sweep(self) -> Sequence[Setting]:
+        """Return rising efforts."""
+        return [{"expansion": effort} for effort in EFFORTS]
+
+    @property
+    def n_bytes(self) -> int:
+        """The size of the serialised index."""
+        return int(self.index.serialized_length)
