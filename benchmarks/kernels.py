@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+import hi2
 from hi2 import _native
 
 N = 400_000
@@ -32,6 +33,49 @@ def report(name: str, runs: dict[str, tuple[Callable[[], object], int]]) -> None
         for key, (run, n) in runs.items():
             times[key].append(nanoseconds(run, n))
     print(name + ": " + ", ".join(f"{key} {np.median(values):.1f} ns" for key, values in times.items()))
+
+
+def codecs(rng: np.random.Generator) -> None:
+    """A document's score by every codec, at the level of this process (HI2_SIMD)."""
+    vectors = rng.standard_normal((200_000, 384), np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    rows = np.arange(len(vectors), dtype=np.uint32)
+    spread = rng.permutation(rows)[:SCATTERED]
+    bits = (len(vectors) - 1).bit_length()
+    packed = _native.pack(rows.astype(np.uint64), bits)
+    for spec in (hi2.Flat(), hi2.Half(), hi2.SQ8(), hi2.RaBitQ(), hi2.RaBitQ(bits=2), hi2.RaBitQ(bits=4)):
+        codec = spec.fit(vectors[:10_000], threads=2)
+        codes = codec.encode(vectors, threads=2)
+        model = _native.Model(384, None, None, codec.native, False, None, False)
+        segment = _native.Segment(len(vectors), codes, None, packed, bits, 0, None, None, 0, None)
+        query = vectors[7]
+        report(
+            f"{spec}, {codec.code_bytes} bytes, {_native.simd_level()}",
+            {
+                "in sequence": (lambda m=model, s=segment, q=query: _native.score(m, s, q, False, rows), len(rows)),
+                "scattered": (lambda m=model, s=segment, q=query: _native.score(m, s, q, False, spread), SCATTERED),
+            },
+        )
+
+
+def clusters(rng: np.random.Generator) -> None:
+    """Finding clusters: by bytes settled by floats, against the full product for one query and for a batch."""
+    level = _native.simd_level()
+    for n, dim in ((512, 384), (10_000, 768)):
+        centroids = rng.standard_normal((n, dim), np.float32)
+        centroids /= np.linalg.norm(centroids, axis=1, keepdims=True)
+        queries = centroids[:64] + rng.standard_normal((64, dim), np.float32) / np.sqrt(dim)
+        codec = hi2.Flat().fit(centroids[:1], threads=1)
+        model = _native.Model(dim, centroids, centroids, codec.native, False, None, False)
+        model.probe(queries[0], 16)
+        report(
+            f"16 of {n} clusters, {dim} dimensions, a query",
+            {
+                "by bytes": (lambda m=model, q=queries: [m.probe(one, 16) for one in q], 64),
+                "full product": (lambda q=queries, c=centroids: [_native.dot(one[None], c, level) for one in q], 64),
+                "full product of a batch": (lambda q=queries, c=centroids: _native.dot(q, c, level), 64),
+            },
+        )
 
 
 def main() -> None:
@@ -61,6 +105,9 @@ def main() -> None:
         "pq, table of one subspace of 8 floats",
         {v: (lambda v=v: _native.pq_table(piece, columns, v), 1) for v in levels},
     )
+
+    codecs(rng)
+    clusters(rng)
 
     universe = N
     for share in (0.0005, 0.01, 0.2):

@@ -19,18 +19,19 @@ void bind_terms(nb::module_& m) {
     using namespace nb::literals;
     m.def(
         "count_terms",
-        [](Array1<std::uint32_t> tokens, Array1<std::uint64_t> offsets, Array1<std::uint8_t> dropped) {
+        [](Array1<std::uint32_t> tokens, Array1<std::uint64_t> offsets, Array1<std::uint8_t> dropped,
+           std::size_t threads) {
             check_offsets(offsets, tokens.shape(0));
             for (const std::uint32_t token : as_span(tokens))
                 check(token < dropped.shape(0), "a token is outside the vocabulary");
             TermCounts counts = [&] {
                 const nb::gil_scoped_release release;
-                return count_terms(as_span(tokens), as_span(offsets), as_span(dropped));
+                return count_terms(as_span(tokens), as_span(offsets), as_span(dropped), threads);
             }();
             return nb::make_tuple(to_numpy(std::move(counts.offsets)), to_numpy(std::move(counts.terms)),
                                   to_numpy(std::move(counts.counts)), to_numpy(std::move(counts.lengths)));
         },
-        "tokens"_a, "offsets"_a, "dropped"_a, "Bags of terms: (offsets, terms, counts, lengths).");
+        "tokens"_a, "offsets"_a, "dropped"_a, "threads"_a = 1, "Bags of terms: (offsets, terms, counts, lengths).");
     m.def(
         "query_terms",
         [](Array1<std::uint32_t> tokens, Array1<std::uint64_t> offsets, Array1<std::uint8_t> dropped,
@@ -53,17 +54,18 @@ void bind_terms(nb::module_& m) {
     m.def(
         "top_terms",
         [](Array1<std::uint64_t> offsets, Array1<std::uint32_t> terms, Array1<float> scores,
-           Array1<std::uint32_t> limits) {
+           Array1<std::uint32_t> limits, std::size_t threads) {
             check_offsets(offsets, terms.shape(0));
             check(scores.shape(0) == terms.shape(0), "terms and scores differ in length");
             check(limits.shape(0) + 1 == offsets.shape(0), "one limit a row is needed");
             TopTerms top = [&] {
                 const nb::gil_scoped_release release;
-                return top_terms(as_span(offsets), as_span(terms), as_span(scores), as_span(limits));
+                return top_terms(as_span(offsets), as_span(terms), as_span(scores), as_span(limits), threads);
             }();
             return nb::make_tuple(to_numpy(std::move(top.offsets)), to_numpy(std::move(top.chosen)));
         },
-        "offsets"_a, "terms"_a, "scores"_a, "limits"_a, "Positions of the best terms of every row: (offsets, chosen).");
+        "offsets"_a, "terms"_a, "scores"_a, "limits"_a, "threads"_a = 1,
+        "Positions of the best terms of every row: (offsets, chosen).");
     m.def(
         "average",
         [](Array2<std::int8_t> vectors, Array1<float> scales, Array1<std::uint32_t> tokens,

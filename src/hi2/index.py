@@ -89,7 +89,7 @@ class HybridIndex:
         metric: str = "inner_product",
         path: str | Path | None = None,
         threads: int | None = None,
-        progress: bool | None = None,
+        progress: bool | Progress | None = None,
     ) -> HybridIndex:
         """Fit the parts to the documents and file them.
 
@@ -112,7 +112,7 @@ class HybridIndex:
             raise InvalidParameter("The 'clusters' and 'terms' parameters must not both be None: no lists are left.")
         if path is not None and Path(path).exists():
             raise invalid("path", "a folder that does not exist yet", f"'{path}'; remove it or choose another")
-        n_threads, bars = thread_count(threads), Progress(progress)
+        n_threads, bars = thread_count(threads), Progress.of(progress)
         reader = term_reader(terms)
         documents = collect(
             vectors,
@@ -182,9 +182,9 @@ class HybridIndex:
             raise
         return cls(stored.state, writer=writer, stored=stored, encoder=encoder)
 
-    def save(self, path: str | Path, *, progress: bool | None = None) -> None:
+    def save(self, path: str | Path, *, progress: bool | Progress | None = None) -> None:
         """Write a copy of the index to a new folder, which takes its name when it is whole."""
-        write_copy(Path(path), self._state, Progress(progress))
+        write_copy(Path(path), self._state, Progress.of(progress))
 
     def close(self) -> None:
         """Give the writer's lock back; changes since the last commit are dropped, and no more are taken."""
@@ -355,14 +355,14 @@ class HybridIndex:
         payload: Iterable[Mapping[str, Any]] | None = None,
         keep_text: bool | None = None,
         threads: int | None = None,
-        progress: bool | None = None,
+        progress: bool | Progress | None = None,
     ) -> None:
         """File further documents with the parts as they were fitted; an id that exists is refused.
 
         Searches that begin after this returns see them. ``keep_text=None`` keeps text if the index does.
         """
         with self._changing():
-            documents = self._collect(vectors, texts, ids, term_weights, payload, keep_text, Progress(progress))
+            documents = self._collect(vectors, texts, ids, term_weights, payload, keep_text, Progress.of(progress))
             known = self._known(documents)
             if known:
                 raise invalid("ids", "new; use upsert to replace documents", f"{known[0][0]!r}, which exists")
@@ -378,13 +378,13 @@ class HybridIndex:
         payload: Iterable[Mapping[str, Any]] | None = None,
         keep_text: bool | None = None,
         threads: int | None = None,
-        progress: bool | None = None,
+        progress: bool | Progress | None = None,
     ) -> None:
         """File documents, replacing those whose ids exist, in one change."""
         if ids is None:
             raise invalid("ids", "given: they say what is replaced", None)
         with self._changing():
-            documents = self._collect(vectors, texts, ids, term_weights, payload, keep_text, Progress(progress))
+            documents = self._collect(vectors, texts, ids, term_weights, payload, keep_text, Progress.of(progress))
             places = [place for _, place in self._known(documents)]
             state = replace(self._state, snapshot=self._state.snapshot.without(places)) if places else self._state
             self._add(state, documents, threads, progress)
@@ -403,19 +403,19 @@ class HybridIndex:
                 self._state = replace(self._state, snapshot=self._state.snapshot.without(found))
             return len(found)
 
-    def merge(self, *, progress: bool | None = None) -> None:
+    def merge(self, *, progress: bool | Progress | None = None) -> None:
         """Make all segments one and drop deleted documents; on disk it takes effect with the next commit."""
         with self._changing():
             lives = self._state.snapshot.lives
             if len(lives) > 1 or any(live.alive is not None for live in lives):
-                self._state = with_merged(self._state, 0, len(lives), self._writer, Progress(progress))
+                self._state = with_merged(self._state, 0, len(lives), self._writer, Progress.of(progress))
 
-    def commit(self, *, progress: bool | None = None) -> None:
+    def commit(self, *, progress: bool | Progress | None = None) -> None:
         """Make every change since the last commit durable at once; readers opened before keep what they saw."""
         with self._changing():
             if self._writer is None:
                 raise Error("There is nothing to commit to: the index is in memory. Use save(path), then open it.")
-            self._state = self._writer.commit(self._state, Progress(progress))
+            self._state = self._writer.commit(self._state, Progress.of(progress))
             self._stored = read_index(self._writer.folder)
 
     @contextmanager
@@ -458,8 +458,8 @@ class HybridIndex:
         places = self._state.snapshot.find(ids)
         return [(id, place) for id, place in zip(ids, places, strict=True) if place is not None]
 
-    def _add(self, state: State, documents: Documents, threads: int | None, progress: bool | None) -> None:
-        n_threads, bars = thread_count(threads), Progress(progress)
+    def _add(self, state: State, documents: Documents, threads: int | None, progress: bool | Progress | None) -> None:
+        n_threads, bars = thread_count(threads), Progress.of(progress)
         self._state = with_added(state, documents, self._writer, threads=n_threads, progress=bars)
 
 

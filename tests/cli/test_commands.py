@@ -57,6 +57,13 @@ def index(corpus_file, tmp_path):
     return tmp_path / "a.hi2"
 
 
+def test_a_build_says_what_took_how_long(corpus_file, tmp_path):
+    first, phases = run("build", corpus_file, "-o", tmp_path / "b").stdout.splitlines()
+    assert "4 documents" in first
+    for phase in ("read texts", "fit clusters", "fit terms", "fit codec", "assign clusters", "file documents"):
+        assert f"{phase} " in phases
+
+
 def test_build_and_search(index):
     found = run("search", index, "bread recipe", "-k", 1, "-f", "jsonl")
     assert json.loads(found.stdout)["hits"][0]["id"] == "d2"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 import hi2
+from hi2 import _native
 from hi2.text.bags import weigh
 from hi2.text.tokenizer import Tokenizer
 
@@ -83,3 +86,22 @@ def test_a_csr_matrix_that_is_none_is_refused(bert):
     ):
         with pytest.raises(hi2.InvalidParameter, match="'term_weights'"):
             weigh(bert, bad)
+
+
+def test_threads_share_rows_and_change_nothing():
+    rng = np.random.default_rng(0)
+    offsets = np.concatenate([[0], np.cumsum(rng.integers(0, 9, 5000))]).astype(np.uint64)
+    tokens = rng.integers(0, 50, int(offsets[-1])).astype(np.uint32)
+    dropped = (np.arange(50) < 3).astype(np.uint8)
+    one, many = (_native.count_terms(tokens, offsets, dropped, threads) for threads in (1, 5))
+    for a, b in zip(one, many, strict=True):
+        np.testing.assert_array_equal(a, b)
+    rows = [np.unique(tokens[int(a) : int(b)][dropped[tokens[int(a) : int(b)]] == 0]) for a, b in pairwise(offsets)]
+    np.testing.assert_array_equal(one[1], np.concatenate(rows))
+    scores, limits = rng.random(len(one[1])).astype(np.float32), rng.integers(0, 4, 5000).astype(np.uint32)
+    for a, b in zip(
+        _native.top_terms(one[0], one[1], scores, limits, 1),
+        _native.top_terms(one[0], one[1], scores, limits, 7),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(a, b)

@@ -11,6 +11,7 @@ from hi2.cli.options import CODEC_HELP, load_encoder, parse_codec, parse_tokeniz
 from hi2.errors import invalid
 from hi2.index import HybridIndex
 from hi2.inputs import Skipped, read_documents
+from hi2.progress import Progress
 from hi2.selectors.clusters import KMeans
 from hi2.selectors.terms import BM25
 
@@ -41,7 +42,7 @@ def run(
 
     Examples: hi2 build corpus.jsonl -o wiki.hi2      hi2 build scifact/ -o s.hi2 --vectors corpus.npy
     """
-    start = time.perf_counter()
+    start, bars = time.perf_counter(), Progress(settings.progress)
     if out.exists():
         raise invalid("--out", "a folder that does not exist yet", f"'{out}'")
     skipped = Skipped() if skip_bad else None
@@ -62,11 +63,13 @@ def run(
         keep_text=text,
         path=out,
         threads=threads,
-        progress=settings.progress,
+        progress=bars,
     )
     index.close()
     seconds = time.perf_counter() - start
     typer.echo(f"{len(index)} documents in {out}, {seconds:.1f} s ({len(index) / seconds:.0f} a second)")
+    phases = (f"{name} {spent:.1f} s ({len(index) / spent:,.0f} a second)" for name, spent in bars.seconds.items())
+    typer.echo(", ".join(phases))
     line = report_skipped(skipped)
     if line:
         typer.echo(f"hi2: {line}", err=True)

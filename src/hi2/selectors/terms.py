@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from hi2 import _native
-from hi2.arguments import normalise_integers, real
+from hi2.arguments import normalise_integers, real, thread_count
 from hi2.text.bags import Bags, count, weigh
 from hi2.text.tokenizer import Analyzer
 from hi2.types import U32, U64, Array, Floats
@@ -138,7 +138,7 @@ class TermSelector:
             if isinstance(self.spec, BM25):
                 distinct = np.diff(part.offsets).astype(np.uint32)
                 limits = np.minimum(limits, np.maximum((distinct + 1) // 2, 1))
-            bounds, chosen = _native.top_terms(part.offsets, part.terms, part_scores, limits)
+            bounds, chosen = _native.top_terms(part.offsets, part.terms, part_scores, limits, thread_count(None))
             offsets.append(bounds[1:] + offsets[-1][-1])
             terms.append(part.terms[chosen])
             scores.append(part_scores[chosen])

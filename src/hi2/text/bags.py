@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hi2 import _native
+from hi2.arguments import thread_count
 from hi2.errors import invalid
 from hi2.spool import Spool
 from hi2.text.tokenizer import Analyzer
@@ -72,7 +73,7 @@ def count(tokenizer: Analyzer, texts: Sequence[str], *, max_tokens: int | None =
 
 def count_tokens(tokenizer: Analyzer, tokens: U32, offsets: U64) -> Bags:
     """Return the term counts of texts that are tokenized already."""
-    return Bags(*_native.count_terms(tokens, offsets, tokenizer.dropped))
+    return Bags(*_native.count_terms(tokens, offsets, tokenizer.dropped, thread_count(None)))
 
 
 def weigh(tokenizer: Analyzer, rows: Any) -> Bags:

@@ -1,0 +1,209 @@
+"""How cost grows with the collection, and how far a search is from what the machine can do.
+
+    python benchmarks/scaling.py growth arxiv [--sizes 10000 30000 100000 250000]
+    python benchmarks/scaling.py limits hotpotqa
+    python benchmarks/scaling.py synthetic 5000000
+
+growth: nested slices of a collection, each system at the cheapest setting that reaches agreement@100 = 0.9 and 99 % of
+Flat's Recall@100; exponents of documents scored and of latency without the fixed overhead (that of a search that opens
+nothing). limits: documents scored a microsecond, bytes read for a query, and the share of the memory bandwidth measured
+on this machine. synthetic: builds, opens and searches an index of so many made-up documents from iterators, and reports
+time, peak memory and bytes a document.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from peers import Data, K, Questions, found, load, times
+
+import hi2
+from hi2.evaluation.measures import agreement, mean_recall
+from hi2.evaluation.peers import PEERS, Peer, Setting
+
+SYSTEMS = ("hi2", "faiss IVF-Flat", "faiss HNSW32")
+
+
+def threads() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def cut(data: Data, n: int) -> Data:
+    """The first n documents, and the questions whose documents are all among them."""
+
+    def kept(questions: Questions) -> Questions:
+        rows = [i for i, relevant in enumerate(questions.relevant) if relevant and max(relevant) < n]
+        return Questions(
+            questions.vectors[rows], [questions.texts[i] for i in rows], [questions.relevant[i] for i in rows]
+        )
+
+    return Data(data.name, data.texts[:n], data.vectors[:n], kept(data.dev), kept(data.test))
+
+
+def cheapest(peer: Peer, questions: Questions, reached: Any) -> tuple[Setting, float, float | None]:
+    """The fastest setting whose hits are enough: (setting, seconds, documents scored)."""
+    best: tuple[Setting, float, float | None] | None = None
+    for setting in peer.sweep():
+        seconds = float(np.median(times(peer, questions, setting, range(len(questions.texts)))))
+        if (best is None or seconds < best[1]) and reached(found(peer, questions, setting)):
+            pairs = zip(questions.vectors, questions.texts, strict=True)
+            scored = [peer.scored(vector, text, K, setting) for vector, text in pairs]
+            best = (setting, seconds, None if scored[0] is None else float(np.mean(scored)))  # type: ignore[arg-type]
+    if best is None:
+        return {}, float("nan"), None
+    return best
+
+
+def growth(name: str, sizes: list[int], n_questions: int) -> None:
+    data = load(name, 10_000)
+    rows: dict[tuple[str, str], list[tuple[int, float, float | None]]] = {}
+    for n in sizes:
+        part = cut(data, n)
+        few = slice(0, n_questions)
+        asked = Questions(part.test.vectors[few], part.test.texts[few], part.test.relevant[few])
+        flat = PEERS["Flat"]()
+        flat.build(part.vectors, part.texts, threads=threads())
+        exact = found(flat, asked, {})
+        recall = mean_recall(exact, asked.relevant, k=K)
+        for system in SYSTEMS:
+            peer = PEERS[system]()
+            peer.build(part.vectors, part.texts, threads=threads())
+            fixed = 0.0
+            if system == "hi2":
+                fixed = float(np.median(times(peer, asked, {"clusters": 0, "terms": 0}, range(len(asked.texts)))))
+            goals = {
+                "agreement@100 0.9": lambda hits, exact=exact: agreement(hits, exact, k=K) >= 0.9,
+                "99 % of recall": lambda hits, asked=asked, recall=recall: (
+                    mean_recall(hits, asked.relevant, k=K) >= 0.99 * recall
+                ),
+            }
+            for goal, reached in goals.items():
+                setting, seconds, scored = cheapest(peer, asked, reached)
+                rows.setdefault((system, goal), []).append((n, seconds - fixed, scored))
+                told = "" if scored is None else f", {scored:.0f} scored"
+                print(f"{n:7d} {system:15s} {goal}: {1e6 * seconds:.0f} µs{told}  {dict(setting)}", flush=True)
+    for (system, goal), points in rows.items():
+        ns = np.log([n for n, _, _ in points])
+        slope = np.polyfit(ns, np.log([max(seconds, 1e-9) for _, seconds, _ in points]), 1)[0]
+        scored = [count for _, _, count in points]
+        told = "" if scored[0] is None else f", documents scored N^{np.polyfit(ns, np.log(scored), 1)[0]:.2f}"
+        print(f"{system}, {goal}: latency N^{slope:.2f}{told}")
+
+
+def bandwidth() -> float:
+    """Bytes a second that one thread reads from memory, at best of a few."""
+    block = np.ones(1 << 26, np.float64)
+    best = 0.0
+    for _ in range(5):
+        start = time.perf_counter()
+        block.max()
+        best = max(best, block.nbytes / (time.perf_counter() - start))
+    return best
+
+
+def limits(name: str, clusters: int, per_doc: int, refine: int) -> None:
+    data = load(name, 1000)
+    peer: Any = PEERS["hi2"]()
+    peer.build(data.vectors, data.texts, threads=threads())
+    index: hi2.HybridIndex = peer.index
+    setting = {"clusters": clusters, "per_doc": per_doc, "refine": refine}
+    median = float(np.median(times(peer, data.test, setting, range(len(data.test.texts)))))
+    pairs = list(zip(data.test.vectors, data.test.texts, strict=True))
+    scored = float(np.mean([peer.scored(vector, text, K, setting) for vector, text in pairs]))
+    info, model = index.info(), index.model
+    assert model.refine is not None
+    terms = info["terms"]
+    opened = np.mean([index.search(vector, text, **setting).n_term_lists for vector, text in pairs])
+    postings = info["bytes"]["terms"] / terms["n_postings"] * opened * terms["mean"]  # lists of mean length
+    read = {
+        "codes": scored * model.codec.code_bytes,
+        "refine": min(refine * K, scored) * model.refine.code_bytes,
+        "centroids": model.n_clusters * model.dim,
+        "postings": float(postings),
+    }
+    total, rate = sum(read.values()), bandwidth()
+    used = total / median
+    print(f"{name}: {1e6 * median:.0f} µs a query, {scored:.0f} documents scored, {scored / (1e6 * median):.1f} a µs")
+    print("bytes read: " + ", ".join(f"{part} {size:,.0f}" for part, size in read.items()) + f"; {total:,.0f} in all")
+    print(f"bandwidth of one thread {rate / 1e9:.1f} GB/s; used {used / 1e9:.2f} GB/s = {used / rate:.1%}")
+
+
+def synthetic(n: int, dim: int = 128) -> None:
+    """Documents around made-up topics; words drawn by Zipf's law, some of them the topic's own."""
+    rng = np.random.default_rng(0)
+    topics = rng.standard_normal((5000, dim)).astype(np.float32)
+    vocabulary = np.array([f"word{i}" for i in range(200_000)])
+    batch = 50_000
+
+    def vectors() -> Iterator[np.ndarray]:
+        own = np.random.default_rng(1)
+        for begin in range(0, n, batch):
+            size = min(batch, n - begin)
+            made = topics[own.integers(0, len(topics), size)] + own.standard_normal((size, dim), np.float32)
+            yield (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(np.float16)
+
+    def texts() -> Iterator[str]:
+        own = np.random.default_rng(2)
+        for begin in range(0, n, batch):
+            size = min(batch, n - begin)
+            words = vocabulary[np.minimum(own.zipf(1.2, (size, 12)) - 1, len(vocabulary) - 1)]
+            yield from (" ".join(row) for row in words)
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "index"
+        start = time.perf_counter()
+        words = hi2.BM25(tokenizer=hi2.WordTokenizer())
+        hi2.HybridIndex.build(vectors(), texts(), terms=words, path=path, progress=False).close()
+        built = time.perf_counter() - start
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        start = time.perf_counter()
+        index = hi2.HybridIndex.open(path)
+        opened = time.perf_counter() - start
+        asked = next(vectors())[:500].astype(np.float32)
+        own = texts()
+        questions = [" ".join(next(own).split()[:5]) for _ in asked]
+        spent = []
+        for vector, text in zip(asked, questions, strict=True):
+            start = time.perf_counter()
+            hits = index.search(vector, text, k=K)
+            spent.append(time.perf_counter() - start)
+        pairs = enumerate(zip(asked, questions, strict=True))
+        first = np.mean([index.search(vector, text, k=1).ids[0] == row for row, (vector, text) in pairs])
+        info = index.info()
+        parts = ", ".join(f"{part} {info['bytes'][part] / n:.1f}" for part in ("codes", "refine", "terms", "ids"))
+        print(f"{n:,} documents of {dim} dimensions: built in {built:.0f} s ({n / built:,.0f} a s), peak {peak:.1f} GB")
+        print(f"{info['bytes_per_doc']:.0f} bytes a document ({parts}), opened in {1e3 * opened:.0f} ms")
+        print(f"median search {1e6 * np.median(spent):.0f} µs, {hits.n_scored} scored last, itself first {first:.1%}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    grow = verbs.add_parser("growth")
+    grow.add_argument("collection")
+    grow.add_argument("--sizes", type=int, nargs="+", default=[10_000, 30_000, 100_000, 250_000])
+    grow.add_argument("--queries", type=int, default=150)
+    limit = verbs.add_parser("limits")
+    limit.add_argument("collection")
+    for name, default in (("clusters", 4), ("per-doc", 15), ("refine", 4)):
+        limit.add_argument(f"--{name}", type=int, default=default)
+    verbs.add_parser("synthetic").add_argument("n", type=int)
+    arguments = parser.parse_args()
+    if arguments.verb == "growth":
+        growth(arguments.collection, arguments.sizes, arguments.queries)
+    elif arguments.verb == "limits":
+        limits(arguments.collection, arguments.clusters, arguments.per_doc, arguments.refine)
+    else:
+        synthetic(arguments.n)
+
+
+if __name__ == "__main__":
+    main()
