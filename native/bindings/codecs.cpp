@@ -12,6 +12,8 @@
 namespace hi2 {
 namespace {
 
+constexpr float kLargest = 1e17f;  // ten times what vectors may hold
+
 NewArray<std::uint8_t> encode(const CodecHandle& codec, Array2<float> vectors, std::size_t threads) {
     check(vectors.shape(1) == codec->dim(), "vectors do not have the codec's dimension");
     const std::size_t n = vectors.shape(0);
@@ -69,7 +71,8 @@ void bind_codecs(nb::module_& m) {
             [](Array1<float> middle, Array1<float> step) {
                 check(middle.shape(0) >= 1 && middle.shape(0) <= 1u << 20, "dim must be between 1 and 2^20");
                 check(step.shape(0) == middle.shape(0), "there must be one step a dimension");
-                for (const float s : as_span(step)) check(s > 0.0f && std::isfinite(s), "steps must be positive");
+                for (const float s : as_span(step)) check(s > 0.0f && s <= kLargest, "steps must be positive");
+                for (const float m : as_span(middle)) check(std::abs(m) <= kLargest, "the middle must be finite");
                 return CodecHandle{make_sq8(middle.shape(0), middle.data(), step.data())};
             },
             "middle"_a, "step"_a)
@@ -80,6 +83,7 @@ void bind_codecs(nb::module_& m) {
                 check(dim >= 1 && dim <= 1u << 20, "dim must be between 1 and 2^20");
                 check(bits >= 1 && bits <= 8, "bits must be between 1 and 8");
                 check(signs.shape(1) == dim, "there must be one sign a dimension");
+                for (const float m : as_span(middle)) check(std::abs(m) <= kLargest, "the middle must be finite");
                 return CodecHandle{make_rabitq({dim, bits, middle.data(), signs.shape(0), signs.data()})};
             },
             "bits"_a, "middle"_a, "signs"_a)

@@ -167,12 +167,12 @@ nb::tuple search_batch(const ModelHandle& model, nb::list segments, Array2<float
             const auto hits =
                 this_threads_searcher().search(model.model, live.segments, queries.data() + i * model.model.dim, own,
                                                {k, clusters, per_doc, depth}, cost);
-            for (std::size_t h = 0; h < hits.size(); ++h) {
+            for (std::size_t h = 0; h < std::min(hits.size(), k); ++h) {
                 numbers[i * k + h] = hits[h].segment;
                 rows[i * k + h] = hits[h].row;
                 scores[i * k + h] = hits[h].score;
             }
-            counts[i] = static_cast<std::int64_t>(hits.size());
+            counts[i] = static_cast<std::int64_t>(std::min(hits.size(), k));
             scored[i] = static_cast<std::int64_t>(cost.n_scored);
             lists[i] = static_cast<std::int64_t>(cost.n_term_lists);
         });
@@ -217,7 +217,7 @@ class Reader {
             characters = {data, static_cast<std::size_t>(size)};
         }
         SearchCost cost;
-        std::span<const Hit> hits;
+        std::vector<Hit> hits;  // a copy: making Python objects may run code that searches on this thread
         bool answered = false;
         {
             const nb::gil_scoped_release release;
@@ -233,9 +233,10 @@ class Reader {
             }
             if (plain) {
                 const std::size_t most = std::max<std::size_t>(live_.n_docs, 1);
-                hits = this_threads_searcher().search(
+                const auto found = this_threads_searcher().search(
                     model_.model, live_.segments, query.data(), terms,
                     {std::min(k, most), clusters, per_doc, std::min(depth, live_.n_docs)}, cost);
+                hits.assign(found.begin(), found.end());
             }
             answered = plain;
         }

@@ -42,11 +42,14 @@ void bind_terms(nb::module_& m) {
                 check(token < dropped.shape(0), "a token is outside the vocabulary");
             std::vector<std::uint64_t> bounds{0};
             std::vector<std::uint32_t> terms;
-            for (std::size_t i = 0; i + 1 < offsets.shape(0); ++i) {
-                const std::size_t begin = offsets.data()[i];
-                query_terms(as_span(tokens).subspan(begin, offsets.data()[i + 1] - begin), as_span(dropped),
-                            as_span(mean_scores), n, terms);
-                bounds.push_back(terms.size());
+            {
+                const nb::gil_scoped_release release;
+                for (std::size_t i = 0; i + 1 < offsets.shape(0); ++i) {
+                    const std::size_t begin = offsets.data()[i];
+                    query_terms(as_span(tokens).subspan(begin, offsets.data()[i + 1] - begin), as_span(dropped),
+                                as_span(mean_scores), n, terms);
+                    bounds.push_back(terms.size());
+                }
             }
             return nb::make_tuple(to_numpy(std::move(bounds)), to_numpy(std::move(terms)));
         },

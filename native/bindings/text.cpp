@@ -12,7 +12,7 @@ namespace hi2 {
 namespace {
 
 // The characters of Python strings, which must outlive the views.
-std::vector<std::string_view> utf8(const nb::list& texts) {
+std::vector<std::string_view> utf8(const nb::tuple& texts) {
     std::vector<std::string_view> views;
     views.reserve(texts.size());
     for (const nb::handle text : texts) {
@@ -26,7 +26,8 @@ std::vector<std::string_view> utf8(const nb::list& texts) {
 }
 
 nb::tuple encode(const WordPiece& pieces, nb::list texts, std::size_t max_tokens, std::size_t threads) {
-    const std::vector<std::string_view> views = utf8(texts);
+    const nb::tuple kept(texts);  // another thread may change the list while the GIL is released
+    const std::vector<std::string_view> views = utf8(kept);
     constexpr std::size_t kChunk = 64;
     const std::size_t n_chunks = (views.size() + kChunk - 1) / kChunk;
     std::vector<std::vector<std::uint32_t>> tokens(n_chunks);

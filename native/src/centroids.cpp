@@ -15,14 +15,19 @@ namespace {
 
 // With fewer centroids the full product costs less than the rest of a query.
 constexpr std::size_t kFewest = 128;
+// Nor do bytes help where numbers are so large that their products overflow, or dimensions so many that a query's
+// weights are left with no bits.
+constexpr float kLargest = 1e16f;
+constexpr std::int32_t kCoarsest = 127;
 
 }  // namespace
 
 void Centroids::quantise() const {
+    if (sq8_query_limit(dim_) < kCoarsest) return;
     std::vector<float> low(rows_, rows_ + dim_);
     std::vector<float> high = low;
     for (std::size_t i = 0; i < n_ * dim_; ++i) {
-        if (!std::isfinite(rows_[i])) return;  // damaged: the full product orders what it can
+        if (!(std::abs(rows_[i]) <= kLargest)) return;  // damaged: the full product orders what it can
         low[i % dim_] = std::min(low[i % dim_], rows_[i]);
         high[i % dim_] = std::max(high[i % dim_], rows_[i]);
         largest_ = std::max(largest_, std::abs(rows_[i]));
@@ -52,7 +57,8 @@ float Centroids::error(const float* query) const {
         sum += std::abs(static_cast<double>(query[t]));
     }
     const double rounding = most / sq8_query_limit(dim_) * 0.5 * 127.0 * static_cast<double>(dim_);
-    return static_cast<float>(0.51 * steps + rounding + 1e-5 * sum * largest_);
+    const double float32 = 1.2e-7 * (static_cast<double>(dim_) / 8 + 16) * sum * largest_;
+    return static_cast<float>(0.51 * steps + rounding + float32);
 }
 
 std::span<const std::uint32_t> Centroids::nearest(const float* query, std::size_t wanted, Scratch& scratch) const {
@@ -67,6 +73,15 @@ std::span<const std::uint32_t> Centroids::nearest(const float* query, std::size_
         std::call_once(once_, [&] { quantise(); });
         exact = codec_ == nullptr;
     }
+    if (!exact) {
+        codec_->prepare(query, state);
+        codec_->scan(state, codes_.data(), 0, n_, scores.data());
+        const float bound = kth_largest(scores, wanted, sample) - 2 * error(query);
+        close.clear();
+        for (std::size_t i = 0; i < n_; ++i)
+            if (scores[i] >= bound) close.push_back(static_cast<Doc>(i));
+        exact = close.size() < wanted;  // never with finite numbers
+    }
     if (exact) {
         dot.tile(query, 1, rows_, n_, dim_, scores.data(), n_);
         // A damaged centroid may score NaN, which no ordering survives; it sorts last.
@@ -75,12 +90,6 @@ std::span<const std::uint32_t> Centroids::nearest(const float* query, std::size_
         order.resize(n_);
         std::iota(order.begin(), order.end(), 0u);
     } else {
-        codec_->prepare(query, state);
-        codec_->scan(state, codes_.data(), 0, n_, scores.data());
-        const float bound = kth_largest(scores, wanted, sample) - 2 * error(query);
-        close.clear();
-        for (std::size_t i = 0; i < n_; ++i)
-            if (scores[i] >= bound) close.push_back(static_cast<Doc>(i));
         sample.resize(close.size());
         dot.gather(query, rows_, dim_, close.data(), close.size(), sample.data());
         for (std::size_t i = 0; i < close.size(); ++i) scores[close[i]] = sample[i];

@@ -8,12 +8,20 @@
 #if defined(HI2_HAVE_AVX2) && defined(_MSC_VER)
 #include <immintrin.h>
 #include <intrin.h>
+#elif defined(HI2_HAVE_AVX2)
+#include <cpuid.h>
 #endif
 
 namespace hi2 {
 namespace {
 
-// Every machine with AVX2 has popcnt and f16c too, which the kernels of that level use.
+#if defined(HI2_HAVE_AVX2)
+bool has_popcnt_and_f16c(unsigned ecx) {  // of cpuid's leaf 1
+    return (ecx >> 23 & 1) != 0 && (ecx >> 29 & 1) != 0;
+}
+#endif
+
+// The kernels of this level use popcnt and f16c too; a hypervisor may hide them.
 bool machine_has_avx2() {
 #if !defined(HI2_HAVE_AVX2)
     return false;
@@ -23,9 +31,10 @@ bool machine_has_avx2() {
     __cpuid(leaf1, 1);
     const bool os_saves_ymm = (leaf1[2] & (1 << 27)) != 0 && (_xgetbv(0) & 6) == 6;
     __cpuidex(leaf7, 7, 0);
-    return os_saves_ymm && (leaf7[1] & (1 << 5)) != 0;
+    return os_saves_ymm && (leaf7[1] & (1 << 5)) != 0 && has_popcnt_and_f16c(static_cast<unsigned>(leaf1[2]));
 #else
-    return __builtin_cpu_supports("avx2");
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __builtin_cpu_supports("avx2") && __get_cpuid(1, &a, &b, &c, &d) != 0 && has_popcnt_and_f16c(c);
 #endif
 }
 

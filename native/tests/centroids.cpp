@@ -22,6 +22,8 @@ int main() {
             if (round % 5 == 0 && i >= dim) rows[i] = rows[i % dim];  // all alike: ties by number
         }
         if (round % 7 == 0) rows[random() % rows.size()] = std::numeric_limits<float>::quiet_NaN();
+        if (round % 13 == 0)
+            for (std::size_t i = 0; i < n; ++i) rows[i * dim] = i % 3 == 0 ? 3e38f : i % 3 == 1 ? -3e38f : 1.0f;
         for (float& x : query) x = round % 11 == 0 ? 0.0f : normal(random);
         hi2::dot_kernels(hi2::simd_level()).tile(query.data(), 1, rows.data(), n, dim, scores.data(), n);
         for (float& score : scores)

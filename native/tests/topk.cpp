@@ -46,4 +46,16 @@ int main() {
     for (const float score : {std::nanf(""), kInfinity, -kInfinity, 1.0f}) top.push(score, 0, 0, row);
     const auto& found = top.finish(row);
     CHECK(found.size() == 2 && found[0].score == kInfinity && found[1].score == 1.0f);
+    // Scores no histogram can hold: infinite ones on either side of k, and a span that overflows.
+    for (const std::size_t k : {1u, 3u, 5u, 8u, 20u})
+        for (const float extreme : {kInfinity, -kInfinity, 3e38f, -3e38f}) {
+            top.reset(k);
+            std::vector<float> scores;
+            for (int i = 0; i < 30; ++i) scores.push_back(i % 6 == 0 ? extreme : i % 7 == 0 ? -3e38f : float(i));
+            for (std::uint32_t i = 0; i < 30; ++i) top.push(scores[i], 0, i, row);
+            std::sort(scores.begin(), scores.end(), std::greater<>());
+            const auto& best = top.finish(row);
+            CHECK(best.size() == k);
+            for (std::size_t i = 0; i < k; ++i) CHECK(best[i].score == scores[i]);
+        }
 }

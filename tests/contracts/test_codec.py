@@ -140,6 +140,17 @@ def test_small_corpora_and_odd_dimensions_are_fitted(spec, n, dim):
         assert (hits.ids[:, 0] == np.argmax(vectors @ vectors.T, axis=1)).all()
 
 
+@pytest.mark.parametrize("spec", [hi2.SQ8(), hi2.RaBitQ(), hi2.RaBitQ(bits=4)], ids=repr)
+@pytest.mark.parametrize("scale", [1e-34, 1e-30, 1.0, 1e15])
+def test_the_size_of_numbers_does_not_change_the_order(spec, scale):
+    vectors = np.random.default_rng(0).standard_normal((60, 32)).astype(np.float32)
+    plain = hi2.HybridIndex.build(vectors, terms=None, codec=spec).search(vectors[0], clusters=60)
+    for documents, query in ((vectors * np.float32(scale), vectors[0]), (vectors, vectors[0] * np.float32(scale))):
+        index = hi2.HybridIndex.build(documents, terms=None, codec=spec)
+        hits = index.search(query, clusters=60)
+        assert len(set(hits.ids.tolist()) & set(plain.ids.tolist())) >= 8
+
+
 @pytest.mark.parametrize(("bits", "share"), [(1, 0.62), (2, 0.36), (4, 0.1), (8, 0.01)])
 def test_rabitq_is_unbiased_and_better_with_more_bits(bits, share):
     """Over random rotations the estimates surround the true inner product, as closely as the bits allow."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import numpy as np
 import pytest
@@ -102,6 +103,29 @@ def test_the_default_is_native_and_others_are_not(bert, words):
     cased = json.loads(bert.definition)
     cased["normalizer"]["lowercase"] = False
     assert Ours(json.dumps(cased)).pieces is None
+
+
+def test_definitions_that_are_not_quite_berts_are_left_to_the_library(bert):
+    def changed(change):
+        definition = json.loads(bert.definition)
+        change(definition["model"]["vocab"])
+        return Ours(json.dumps(definition)).pieces
+
+    assert changed(lambda own: None) is not None
+    assert changed(lambda own: own.update(hello=own["world"])) is None  # two tokens of one number
+    assert changed(lambda own: own.update(hello=30_000_000)) is None  # a number far beyond the others
+
+
+def test_a_list_that_changes_while_it_is_tokenized(bert):
+    texts = [f"word{i} and some more of them {i}" for i in range(3000)]
+    expected = bert.encode(list(texts))[0].tolist()
+    for _ in range(5):
+        own = list(texts)
+        clearing = threading.Thread(target=own.clear)
+        clearing.start()
+        tokens, _ = bert.encode(own, threads=2)
+        clearing.join()
+        assert tokens.tolist() in (expected, [])
 
 
 def test_native_pieces_of_single_characters(bert):

@@ -34,7 +34,7 @@ inline float kth_largest(std::span<const float> scores, std::size_t k, std::vect
     const float scale = (static_cast<float>(kBins) - 0.5f) / (*high - from);
     if (*high == from) return from;
     sample.clear();
-    if (std::isfinite(scale) && std::isfinite(from)) {
+    if (std::isfinite(scale) && std::isfinite(*high - from)) {  // neither end infinite, nor too far apart
         const auto bin = [&](float score) { return static_cast<std::size_t>((score - from) * scale); };
         std::array<std::uint32_t, kBins> counts{};
         for (const float score : scores) ++counts[bin(score)];

@@ -11,9 +11,10 @@ namespace hi2 {
 namespace {
 
 // Odd integers v in ±(2^bits − 1) with v·step nearest to x.
-inline std::int32_t odd(float x, float inverse_step, std::int32_t half) {
-    const float cell = std::floor(x * inverse_step * 0.5f) + static_cast<float>(half);
-    return 2 * static_cast<std::int32_t>(std::clamp(cell, 0.0f, static_cast<float>(2 * half - 1))) - (2 * half - 1);
+inline std::int32_t odd(float x, double inverse_step, std::int32_t half) {
+    const double cell = std::floor(x * inverse_step * 0.5) + half;
+    const std::int32_t last = 2 * half - 1;
+    return 2 * (cell > 0.0 ? static_cast<std::int32_t>(std::min<double>(cell, last)) : 0) - last;  // a NaN is the least
 }
 
 class Rabitq final : public Codec {
@@ -60,7 +61,7 @@ class Rabitq final : public Codec {
         for (std::size_t t = 0; t < dim(); ++t) largest = std::max(largest, std::abs(rotated[t]));
         const std::int32_t half = 1 << (n_planes() - 1);
         header->scale = largest / static_cast<float>(2 * half);
-        const float inverse = largest > 0.0f ? static_cast<float>(2 * half) / largest : 0.0f;
+        const double inverse = largest > 0.0f ? 2.0 * half / largest : 0.0;  // may exceed float32
         std::fill(planes, planes + n_planes() * words, std::uint64_t{0});
         for (std::size_t t = 0; t < dim(); ++t) {
             const auto cell = static_cast<std::uint64_t>((odd(rotated[t], inverse, half) + 2 * half - 1) / 2);
@@ -112,7 +113,7 @@ class Rabitq final : public Codec {
         double best_product = 0.0;
         for (unsigned s = 0; s < n_steps; ++s) {
             const float reach = largest * (1.0f - static_cast<float>(s) / 28.0f);
-            const float inverse = reach > 0.0f ? static_cast<float>(2 * half) / reach : 0.0f;
+            const double inverse = reach > 0.0f ? 2.0 * half / reach : 0.0;
             double product = 0.0;
             double length = 0.0;
             for (std::size_t t = 0; t < x.size(); ++t) {

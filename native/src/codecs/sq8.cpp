@@ -24,7 +24,7 @@ class Sq8 final : public Codec {
         for (std::size_t i = 0; i < n; ++i)
             for (std::size_t t = 0; t < dim(); ++t) {
                 const float steps = (vectors[i * dim() + t] - middle_[t]) / step_[t];
-                const float whole = std::nearbyint(std::clamp(steps, -127.0f, 127.0f));
+                const float whole = steps == steps ? std::nearbyint(std::clamp(steps, -127.0f, 127.0f)) : 0.0f;
                 out[i * dim() + t] = static_cast<std::uint8_t>(static_cast<std::int8_t>(whole));
             }
     }
@@ -39,10 +39,10 @@ class Sq8 final : public Codec {
         const float limit = static_cast<float>(sq8_query_limit(dim()));
         header->scale = largest / limit;
         dot_.tile(query, 1, middle_.data(), 1, dim(), &header->bias, 1);
-        const float inverse = largest > 0.0f ? limit / largest : 0.0f;
+        const double inverse = largest > 0.0f ? static_cast<double>(limit) / largest : 0.0;  // may exceed float32
         for (std::size_t t = 0; t < dim(); ++t) {
-            const float whole = std::nearbyint(query[t] * step_[t] * inverse);
-            weights[t] = static_cast<std::int16_t>(std::clamp(whole, -limit, limit));
+            const double whole = std::nearbyint(static_cast<double>(query[t] * step_[t]) * inverse);
+            weights[t] = static_cast<std::int16_t>(whole == whole ? std::clamp<double>(whole, -limit, limit) : 0.0);
         }
     }
 

@@ -34,7 +34,8 @@ class SQ8:
         """Return the codec whose steps span ``sample`` (n, dim), and a tenth more for what the sample lacks."""
         low, high = sample.min(0), sample.max(0)
         middle = low / 2 + high / 2
-        reach = 1.1 * np.maximum(high - middle, 1e-6 * max(float(np.abs(middle).max()), 1e-20))
+        # A dimension that never changes still needs a step.
+        reach = 1.1 * np.maximum(high - middle, max(1e-6 * float(np.abs(middle).max()), 1e-35))
         return self.restore(sample.shape[1], {"middle": middle, "step": (reach / 127).astype(np.float32)})
 
     def restore(self, dim: int, arrays: Mapping[str, Array]) -> Codec:

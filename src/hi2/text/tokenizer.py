@@ -165,15 +165,17 @@ def _native_wordpiece(definition: Mapping[str, Any], vocabulary: Mapping[str, in
     if kinds != ["WordPiece", "BertNormalizer", "BertPreTokenizer"] or not (lowercase and cleaned):
         return None
     added = definition["added_tokens"]
-    if any(token["normalized"] for token in added) or model["unk_token"] not in vocabulary:
+    own: Mapping[str, int] = model["vocab"]
+    numbered_once = len(set(vocabulary.values())) == len(vocabulary) and max(vocabulary.values()) < 4 * len(vocabulary)
+    if any(token["normalized"] for token in added) or model["unk_token"] not in own or not numbered_once:
         return None
     tokens = [""] * (max(vocabulary.values()) + 1)
-    for token, number in model["vocab"].items():
+    for token, number in own.items():
         tokens[number] = token
     return _native.WordPiece(
         tokens,
         model["continuing_subword_prefix"],
-        vocabulary[model["unk_token"]],
+        own[model["unk_token"]],
         model["max_input_chars_per_word"],
         [token["content"] for token in added],
         _characters(),

@@ -1,6 +1,6 @@
 // Scalar quantisation: signed bytes against a query of 16-bit integers.
 //
-// Σ_t query[t]·code[t] is exact: callers keep |query| low enough for 32 bits (kSq8Query). The score is then
+// Σ_t query[t]·code[t] is exact: callers keep |query| low enough for 32 bits (sq8_query_limit). The score is then
 // bias + scale·sum, rounded twice: every level gives the same bits.
 //
 // Callers validate. A code is `dim` bytes.
