@@ -121,8 +121,13 @@ def limits(name: str, clusters: int, per_doc: int, refine: int) -> None:
     info, model = index.info(), index.model
     assert model.refine is not None
     terms = info["terms"]
-    opened = np.mean([index.search(vector, text, **setting).n_term_lists for vector, text in pairs])
-    postings = info["bytes"]["terms"] / terms["n_postings"] * opened * terms["mean"]  # lists of mean length
+    assert model.terms is not None
+    lengths = np.zeros(model.n_terms)
+    for segment, _ in index._state.snapshot.native:
+        keys, own = segment.term_lengths()
+        lengths[keys] += own
+    _, opened = model.terms.query_terms(data.test.texts, 32)
+    postings = info["bytes"]["terms"] / terms["n_postings"] * lengths[opened].sum() / len(pairs)
     read = {
         "codes": scored * model.codec.code_bytes,
         "refine": min(refine * K, scored) * model.refine.code_bytes,
