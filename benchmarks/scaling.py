@@ -5,10 +5,10 @@
     python benchmarks/scaling.py synthetic 5000000
 
 growth: nested slices of a collection, each system at the cheapest setting that reaches agreement@100 = 0.9 and 99 % of
-Flat's Recall@100; exponents of documents scored and of latency without the fixed overhead (that of a search that opens
-nothing). limits: documents scored a microsecond, bytes read for a query, and the share of the memory bandwidth measured
-on this machine. synthetic: builds, opens and searches an index of so many made-up documents from iterators, and reports
-time, peak memory and bytes a document.
+Flat's Recall@100 on training questions; exponents of documents scored and of latency without the fixed overhead (that
+of the same system over a handful of documents). limits: documents scored a microsecond, bytes read for a query, and the
+share of the memory bandwidth measured on this machine. synthetic: builds, opens and searches an index of so many
+made-up documents from iterators, and reports time, peak memory and bytes a document.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ import os
 import resource
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,10 @@ from peers import Data, K, Questions, found, load, times
 import hi2
 from hi2.evaluation.measures import agreement, mean_recall
 from hi2.evaluation.peers import PEERS, Peer, Setting
+from hi2.evaluation.peers.hybrid import Hybrid
 
 SYSTEMS = ("hi2", "faiss IVF-Flat", "faiss HNSW32")
+TINY = 200
 
 
 def threads() -> int:
@@ -48,27 +51,58 @@ def cut(data: Data, n: int) -> Data:
     return Data(data.name, data.texts[:n], data.vectors[:n], kept(data.dev), kept(data.test))
 
 
-def cheapest(peer: Peer, questions: Questions, reached: Any) -> tuple[Setting, float, float | None]:
-    """The fastest setting whose hits are enough: (setting, seconds, documents scored)."""
-    best: tuple[Setting, float, float | None] | None = None
-    for setting in peer.sweep():
-        seconds = float(np.median(times(peer, questions, setting, range(len(questions.texts)))))
-        if (best is None or seconds < best[1]) and reached(found(peer, questions, setting)):
-            pairs = zip(questions.vectors, questions.texts, strict=True)
-            scored = [peer.scored(vector, text, K, setting) for vector, text in pairs]
-            best = (setting, seconds, None if scored[0] is None else float(np.mean(scored)))  # type: ignore[arg-type]
-    if best is None:
-        return {}, float("nan"), None
-    return best
+@dataclass(frozen=True)
+class Point:
+    setting: Setting
+    seconds: float
+    scored: float
+    recall: float
+    agreement: float
+
+
+def settings(peer: Peer) -> Sequence[Setting]:
+    """Return what is tried: the peer's own sweep, for hi2 one that reaches further and may leave out common words."""
+    if not isinstance(peer, Hybrid):
+        return peer.sweep()
+    return [
+        {"clusters": clusters, "per_doc": per_doc, "terms": terms, "refine": depth}
+        for clusters in (0, 2, 4, 8, 16, 32, 64, 128, 256)
+        for per_doc in (3, 5, 10, 15)
+        for terms in (4, 6, 8, 32)
+        for depth in (3, 6, 12)
+    ]
+
+
+def curve(peer: Peer, questions: Questions, exact: list[list[int]]) -> list[Point]:
+    """Every setting's cost and what it finds."""
+    points = []
+    pairs = list(zip(questions.vectors, questions.texts, strict=True))
+    for setting in settings(peer):
+        seconds = float(np.median(times(peer, questions, setting, range(len(pairs)))))
+        hits = found(peer, questions, setting)
+        scored = [peer.scored(vector, text, K, setting) or 0 for vector, text in pairs[:100]]
+        recall = mean_recall(hits, questions.relevant, k=K)
+        points.append(Point(setting, seconds, float(np.mean(scored)), recall, agreement(hits, exact, k=K)))
+    return points
+
+
+def exponent(sizes: list[int], costs: list[float]) -> float:
+    return float(np.polyfit(np.log(sizes), np.log(np.maximum(costs, 1e-9)), 1)[0])
 
 
 def growth(name: str, sizes: list[int], n_questions: int) -> None:
-    data = load(name, 10_000)
-    rows: dict[tuple[str, str], list[tuple[int, float, float | None]]] = {}
-    for n in sizes:
+    data = load(name, 1_000_000, test="train")
+    goals: dict[str, Callable[[Point, float], bool]] = {
+        "agreement@100 0.9": lambda point, recall: point.agreement >= 0.9,
+        "99 % of recall": lambda point, recall: point.recall >= 0.99 * recall,
+    }
+    rows: dict[tuple[str, str], list[tuple[int, float, float]]] = {}
+    fixed: dict[str, float] = {}
+    for n in (TINY, *sizes):
         part = cut(data, n)
+        asked = part.test if n > TINY else data.test
         few = slice(0, n_questions)
-        asked = Questions(part.test.vectors[few], part.test.texts[few], part.test.relevant[few])
+        asked = Questions(asked.vectors[few], asked.texts[few], asked.relevant[few])
         flat = PEERS["Flat"]()
         flat.build(part.vectors, part.texts, threads=threads())
         exact = found(flat, asked, {})
@@ -76,26 +110,41 @@ def growth(name: str, sizes: list[int], n_questions: int) -> None:
         for system in SYSTEMS:
             peer = PEERS[system]()
             peer.build(part.vectors, part.texts, threads=threads())
-            fixed = 0.0
-            if system == "hi2":
-                fixed = float(np.median(times(peer, asked, {"clusters": 0, "terms": 0}, range(len(asked.texts)))))
-            goals = {
-                "agreement@100 0.9": lambda hits, exact=exact: agreement(hits, exact, k=K) >= 0.9,
-                "99 % of recall": lambda hits, asked=asked, recall=recall: (
-                    mean_recall(hits, asked.relevant, k=K) >= 0.99 * recall
-                ),
-            }
+            points = curve(peer, asked, exact)
+            if n == TINY:  # what a call costs that finds its k documents among hardly more
+                fixed[system] = min(point.seconds for point in points)
+                print(f"{system}: {1e6 * fixed[system]:.0f} µs on {n} documents")
+                continue
             for goal, reached in goals.items():
-                setting, seconds, scored = cheapest(peer, asked, reached)
-                rows.setdefault((system, goal), []).append((n, seconds - fixed, scored))
-                told = "" if scored is None else f", {scored:.0f} scored"
-                print(f"{n:7d} {system:15s} {goal}: {1e6 * seconds:.0f} µs{told}  {dict(setting)}", flush=True)
-    for (system, goal), points in rows.items():
-        ns = np.log([n for n, _, _ in points])
-        slope = np.polyfit(ns, np.log([max(seconds, 1e-9) for _, seconds, _ in points]), 1)[0]
-        scored = [count for _, _, count in points]
-        told = "" if scored[0] is None else f", documents scored N^{np.polyfit(ns, np.log(scored), 1)[0]:.2f}"
-        print(f"{system}, {goal}: latency N^{slope:.2f}{told}")
+                enough = [point for point in points if reached(point, recall)]
+                if not enough:
+                    print(f"{n:7d} {system:15s} {goal}: not reached", flush=True)
+                    continue
+                best = min(enough, key=lambda point: point.seconds)
+                rows.setdefault((system, goal), []).append((n, best.seconds - fixed[system], best.scored))
+                print(
+                    f"{n:7d} {system:15s} {goal}: {1e6 * best.seconds:.0f} µs, {best.scored:.0f} scored, "
+                    f"recall {best.recall / recall:.3f}, agreement {best.agreement:.3f}  {dict(best.setting)}",
+                    flush=True,
+                )
+            if isinstance(peer, Hybrid):
+                shares(peer, asked)
+    for (system, goal), costs in rows.items():
+        ns = [n for n, _, _ in costs]
+        print(
+            f"{system}, {goal}: latency without the fixed part N^{exponent(ns, [s for _, s, _ in costs]):.2f}, "
+            f"documents scored N^{exponent(ns, [count for _, _, count in costs]):.2f}"
+        )
+
+
+def shares(peer: Hybrid, questions: Questions) -> None:
+    """What clusters and terms bring at fixed settings, as the collection grows."""
+    told = []
+    for setting in ({"clusters": 16, "terms": 0}, *({"clusters": 0, "terms": terms} for terms in (4, 8, 32))):
+        pairs = list(zip(questions.vectors, questions.texts, strict=True))[:100]
+        scored = np.mean([peer.scored(vector, text, K, {**setting, "per_doc": 10}) for vector, text in pairs])
+        told.append(f"{setting['clusters']} clusters + {setting['terms']} terms {scored:.0f}")
+    print("        scored at per_doc=10: " + ", ".join(told), flush=True)
 
 
 def bandwidth() -> float:
@@ -195,7 +244,7 @@ def main() -> None:
     grow = verbs.add_parser("growth")
     grow.add_argument("collection")
     grow.add_argument("--sizes", type=int, nargs="+", default=[10_000, 30_000, 100_000, 250_000])
-    grow.add_argument("--queries", type=int, default=150)
+    grow.add_argument("--queries", type=int, default=200)
     limit = verbs.add_parser("limits")
     limit.add_argument("collection")
     for name, default in (("clusters", 4), ("per-doc", 15), ("refine", 4)):

@@ -137,6 +137,9 @@ struct LiveSegments {
     }
 };
 
+// Queries whose cluster scores are one matrix product.
+constexpr std::size_t kTogether = 32;
+
 nb::tuple search_batch(const ModelHandle& model, nb::list segments, Array2<float> queries,
                        Array1<std::uint64_t> term_offsets, Array1<std::uint32_t> terms, std::size_t k,
                        std::size_t clusters, std::uint32_t per_doc, std::size_t depth, std::size_t threads) {
@@ -151,6 +154,7 @@ nb::tuple search_batch(const ModelHandle& model, nb::list segments, Array2<float
     const std::size_t n_docs = live.n_docs;
     k = std::min(k, std::max<std::size_t>(n_docs, 1));
     depth = std::min(depth, n_docs);
+    clusters = std::min(clusters, model.model.n_clusters);
 
     std::vector<std::uint32_t> numbers(n * k, 0);
     std::vector<std::uint32_t> rows(n * k, 0);
@@ -160,13 +164,13 @@ nb::tuple search_batch(const ModelHandle& model, nb::list segments, Array2<float
     std::vector<std::int64_t> lists(n, 0);
     {
         const nb::gil_scoped_release release;
-        parallel_for(n, threads, [&](std::size_t i) {
+        const auto answer = [&](std::size_t i, std::span<const std::uint32_t> probed) {
             const std::uint64_t begin = term_offsets.data()[i];
             const std::span<const std::uint32_t> own(terms.data() + begin, term_offsets.data()[i + 1] - begin);
             SearchCost cost;
             const auto hits =
-                this_threads_searcher().search(model.model, live.segments, queries.data() + i * model.model.dim, own,
-                                               {k, clusters, per_doc, depth}, cost);
+                this_threads_searcher().search(model.model, live.segments, queries.data() + i * model.model.dim, probed,
+                                               own, {k, per_doc, depth}, cost);
             for (std::size_t h = 0; h < std::min(hits.size(), k); ++h) {
                 numbers[i * k + h] = hits[h].segment;
                 rows[i * k + h] = hits[h].row;
@@ -175,6 +179,22 @@ nb::tuple search_batch(const ModelHandle& model, nb::list segments, Array2<float
             counts[i] = static_cast<std::int64_t>(std::min(hits.size(), k));
             scored[i] = static_cast<std::int64_t>(cost.n_scored);
             lists[i] = static_cast<std::int64_t>(cost.n_term_lists);
+        };
+        // A few queries at a time meet the centroids together; small batches still give every thread its share.
+        const std::size_t together = std::clamp<std::size_t>(n / std::max<std::size_t>(4 * threads, 1), 1, kTogether);
+        parallel_for((n + together - 1) / together, threads, [&](std::size_t chunk) {
+            const std::size_t first = chunk * together;
+            const std::size_t last = std::min(first + together, n);
+            Searcher& searcher = this_threads_searcher();
+            if (last - first == 1) {
+                answer(first, searcher.probe(model.model, queries.data() + first * model.model.dim, clusters));
+                return;
+            }
+            std::vector<std::uint32_t> probed((last - first) * clusters);
+            if (clusters > 0)
+                searcher.probe(model.model, queries.data() + first * model.model.dim, last - first, clusters,
+                               probed.data());
+            for (std::size_t i = first; i < last; ++i) answer(i, {probed.data() + (i - first) * clusters, clusters});
         });
     }
     return nb::make_tuple(to_numpy(std::move(numbers), {n, k}), to_numpy(std::move(rows), {n, k}),
@@ -233,9 +253,10 @@ class Reader {
             }
             if (plain) {
                 const std::size_t most = std::max<std::size_t>(live_.n_docs, 1);
-                const auto found = this_threads_searcher().search(
-                    model_.model, live_.segments, query.data(), terms,
-                    {std::min(k, most), clusters, per_doc, std::min(depth, live_.n_docs)}, cost);
+                Searcher& searcher = this_threads_searcher();
+                const auto found = searcher.search(model_.model, live_.segments, query.data(),
+                                                   searcher.probe(model_.model, query.data(), clusters), terms,
+                                                   {std::min(k, most), per_doc, std::min(depth, live_.n_docs)}, cost);
                 hits.assign(found.begin(), found.end());
             }
             answered = plain;

@@ -36,10 +36,10 @@ float Searcher::anchor_score(std::uint32_t cluster) {
 }
 
 std::span<const Hit> Searcher::search(const Model& model, std::span<const LiveSegment> segments, const float* query,
-                                      std::span<const std::uint32_t> terms, const SearchParams& params,
-                                      SearchCost& cost) {
+                                      std::span<const std::uint32_t> clusters, std::span<const std::uint32_t> terms,
+                                      const SearchParams& params, SearchCost& cost) {
     begin_query(model, query);
-    probe(model, query, params.clusters);
+    probed_ = clusters;
     model.codec->prepare(query, state_);
     const bool refined = model.refine != nullptr && params.depth > 0;
     segments_ = segments;

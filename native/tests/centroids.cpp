@@ -1,4 +1,5 @@
-// The clusters found by bytes are those of the full product, in its order, whatever the centroids look like.
+// The clusters found by bytes, or for queries together, are those of the full product, in its order, whatever the
+// centroids look like.
 #include "hi2/centroids.h"
 
 #include <algorithm>
@@ -36,6 +37,18 @@ int main() {
             const auto found = centroids.nearest(query.data(), wanted, scratch);
             CHECK(found.size() == std::min(wanted, n));
             CHECK(std::equal(found.begin(), found.end(), order.begin()));
+        }
+
+        std::vector<float> queries(5 * dim);
+        for (float& x : queries) x = normal(random);
+        for (const std::size_t wanted : {std::size_t{1}, std::size_t{16}, n}) {
+            std::vector<std::uint32_t> together(5 * wanted);
+            centroids.nearest(queries.data(), 5, wanted, scratch, together.data());
+            for (std::size_t i = 0; i < 5; ++i) {
+                const auto alone = centroids.nearest(queries.data() + i * dim, wanted, scratch);
+                CHECK(
+                    std::equal(alone.begin(), alone.end(), together.begin() + static_cast<std::ptrdiff_t>(i * wanted)));
+            }
         }
     }
 }

@@ -105,13 +105,14 @@ float dot(const float* a, const float* b) {
 }
 
 std::vector<hi2::Hit> slow_search(const World& w, const float* query, const std::set<std::uint32_t>& terms,
-                                  const hi2::SearchParams& params, bool residual, std::size_t& n_scored) {
+                                  std::size_t clusters, const hi2::SearchParams& params, bool residual,
+                                  std::size_t& n_scored) {
     std::vector<std::pair<float, int>> order;
     for (std::size_t c = 0; c < kClusters; ++c)
         order.push_back({-dot(query, &w.centroids[c * kDim]), static_cast<int>(c)});
     std::sort(order.begin(), order.end());
     std::set<std::uint32_t> opened;
-    for (std::size_t c = 0; c < std::min(params.clusters, kClusters); ++c) opened.insert(order[c].second);
+    for (std::size_t c = 0; c < std::min(clusters, kClusters); ++c) opened.insert(order[c].second);
     std::vector<hi2::Hit> hits;
     for (Doc doc = 0; doc < kDocs; ++doc) {
         if ((w.alive[doc >> 3] >> (doc & 7) & 1) == 0) continue;
@@ -147,11 +148,13 @@ int main() {
                 for (std::uint32_t i = 0; i < own() % 5; ++i) terms.insert(own() % kTerms);
                 const std::vector<std::uint32_t> list(terms.begin(), terms.end());
                 const auto per_doc = static_cast<std::uint32_t>(own() % 5);
-                const hi2::SearchParams params{1 + own() % 50, own() % 6, per_doc, 0};
+                const std::size_t clusters = own() % 6;
+                const hi2::SearchParams params{1 + own() % 50, per_doc, 0};
                 hi2::SearchCost cost;
                 std::size_t expected_scored = 0;
-                const auto hits = searcher.search(w.model, {&live, 1}, query.data(), list, params, cost);
-                const auto expected = slow_search(w, query.data(), terms, params, residual, expected_scored);
+                const auto probed = searcher.probe(w.model, query.data(), clusters);
+                const auto hits = searcher.search(w.model, {&live, 1}, query.data(), probed, list, params, cost);
+                const auto expected = slow_search(w, query.data(), terms, clusters, params, residual, expected_scored);
                 CHECK(cost.n_scored == expected_scored);
                 CHECK(cost.n_term_lists ==
                       static_cast<std::size_t>(std::count_if(list.begin(), list.end(), [&](std::uint32_t term) {
@@ -170,21 +173,25 @@ int main() {
     const std::vector<float> query(kDim, 1.0f);
     std::vector<std::uint32_t> every(kTerms);
     for (std::uint32_t i = 0; i < kTerms; ++i) every[i] = i;
+    const auto search_all = [&](hi2::SearchCost& cost) {
+        const auto probed = searcher.probe(w.model, query.data(), 2);
+        searcher.search(w.model, {&live, 1}, query.data(), probed, every, {10, 9, 0}, cost);
+    };
     hi2::SearchCost before, after;
-    searcher.search(w.model, {&live, 1}, query.data(), every, {10, 2, 9, 0}, before);
+    search_all(before);
     const auto kept = w.blob;
     std::fill(w.blob.begin() + static_cast<std::ptrdiff_t>(w.blob.size() / 2), w.blob.end(), std::uint8_t{0xff});
     hi2::SearchCost ignored;
-    CHECK_THROWS(searcher.search(w.model, {&live, 1}, query.data(), every, {10, 2, 9, 0}, ignored), hi2::Damaged);
+    CHECK_THROWS(search_all(ignored), hi2::Damaged);
     std::copy(kept.begin(), kept.end(), w.blob.begin());
-    searcher.search(w.model, {&live, 1}, query.data(), every, {10, 2, 9, 0}, after);
+    search_all(after);
     CHECK(before.n_scored == after.n_scored);
 
     // So does a row that does not exist, met while a cluster's range is scored.
     const auto rows = w.rows;
     std::fill(w.rows.begin(), w.rows.end(), std::uint8_t{0xff});
-    CHECK_THROWS(searcher.search(w.model, {&live, 1}, query.data(), every, {10, 2, 9, 0}, ignored), hi2::Damaged);
+    CHECK_THROWS(search_all(ignored), hi2::Damaged);
     std::copy(rows.begin(), rows.end(), w.rows.begin());
-    searcher.search(w.model, {&live, 1}, query.data(), every, {10, 2, 9, 0}, after);
+    search_all(after);
     CHECK(before.n_scored == after.n_scored);
 }

@@ -2,7 +2,8 @@
 //
 // A float32 product with every centroid reads 4 · n · dim bytes for each query. Byte codes read a quarter and bound
 // their own error, so that only the centroids whose code comes within the bound of the last place are scored exactly:
-// the answer is always that of the full product.
+// the answer is always that of the full product. Queries that come together take the full product, a block of centroids
+// at a time, which reads every centroid once for all of them.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,12 @@ class Centroids {
     // The `wanted` best centroids, best first; equal scores by number. Valid until the scratch is used again.
     std::span<const std::uint32_t> nearest(const float* query, std::size_t wanted, Scratch& scratch) const;
 
+    // The same for n queries: those of query i are out[i·wanted …], wanted ≤ size().
+    void nearest(const float* queries, std::size_t n, std::size_t wanted, Scratch& scratch, std::uint32_t* out) const;
+
    private:
+    static void candidates(std::span<float> scores, std::size_t wanted, Scratch& scratch);
+    static void best(std::span<float> scores, std::size_t wanted, Scratch& scratch);
     void quantise() const;
     float error(const float* query) const;
 

@@ -45,7 +45,6 @@ struct LiveSegment {
 
 struct SearchParams {
     std::size_t k = 10;
-    std::size_t clusters = 0;
     std::uint32_t per_doc = 0;  // postings with rank < per_doc count
     std::size_t depth = 0;      // hits the refine store rescores; 0 skips it
 };
@@ -59,14 +58,19 @@ struct SearchCost {
 // Everything a thread reuses from query to query.
 class Searcher {
    public:
-    // Hits in order; valid until the next call.
+    // Hits in order, of these clusters and terms; valid until the next call.
     std::span<const Hit> search(const Model& model, std::span<const LiveSegment> segments, const float* query,
-                                std::span<const std::uint32_t> terms, const SearchParams& params, SearchCost& cost);
+                                std::span<const std::uint32_t> clusters, std::span<const std::uint32_t> terms,
+                                const SearchParams& params, SearchCost& cost);
 
     // The clusters a query opens, best first; equal scores by number. Valid until the next call.
     std::span<const std::uint32_t> probe(const Model& model, const float* query, std::size_t n) {
-        return probed_ = model.n_clusters == 0 ? std::span<const std::uint32_t>()
-                                               : model.centroids->nearest(query, n, probe_scratch_);
+        if (model.n_clusters == 0) return {};
+        return model.centroids->nearest(query, n, probe_scratch_);
+    }
+    // The same for many queries, each exactly `n` of them: (n_queries, n). There are that many clusters.
+    void probe(const Model& model, const float* queries, std::size_t n_queries, std::size_t n, std::uint32_t* out) {
+        model.centroids->nearest(queries, n_queries, n, probe_scratch_, out);
     }
 
     // Codec (or refine) scores of some documents of one segment.

@@ -12,9 +12,10 @@ namespace {
 
 // Odd integers v in ±(2^bits − 1) with v·step nearest to x.
 inline std::int32_t odd(float x, double inverse_step, std::int32_t half) {
-    const double cell = std::floor(x * inverse_step * 0.5) + half;
-    const std::int32_t last = 2 * half - 1;
-    return 2 * (cell > 0.0 ? static_cast<std::int32_t>(std::min<double>(cell, last)) : 0) - last;  // a NaN is the least
+    const double cells = x * inverse_step * 0.5;
+    const double bounded = cells > -half ? std::min<double>(cells, half - 0.5) : -half;  // a NaN is the least
+    const auto whole = static_cast<std::int32_t>(bounded);
+    return 2 * (whole - (bounded < whole)) + 1;  // 2·floor + 1, without the library call that floor is on plain x86-64
 }
 
 class Rabitq final : public Codec {
@@ -62,10 +63,13 @@ class Rabitq final : public Codec {
         const std::int32_t half = 1 << (n_planes() - 1);
         header->scale = largest / static_cast<float>(2 * half);
         const double inverse = largest > 0.0f ? 2.0 * half / largest : 0.0;  // may exceed float32
-        std::fill(planes, planes + n_planes() * words, std::uint64_t{0});
-        for (std::size_t t = 0; t < dim(); ++t) {
-            const auto cell = static_cast<std::uint64_t>((odd(rotated[t], inverse, half) + 2 * half - 1) / 2);
-            for (unsigned p = 0; p < n_planes(); ++p) planes[p * words + t / 64] |= (cell >> p & 1) << (t % 64);
+        for (std::size_t w = 0; w < words; ++w) {
+            std::uint64_t word[kMostPlanes] = {};
+            for (std::size_t t = 64 * w; t < std::min(64 * w + 64, dim()); ++t) {
+                const auto cell = static_cast<std::uint64_t>((odd(rotated[t], inverse, half) + 2 * half - 1) / 2);
+                for (unsigned p = 0; p < kMostPlanes; ++p) word[p] |= (cell >> p & 1) << (t % 64);
+            }
+            for (unsigned p = 0; p < n_planes(); ++p) planes[p * words + w] = word[p];
         }
     }
 
@@ -78,6 +82,7 @@ class Rabitq final : public Codec {
     }
 
    private:
+    static constexpr unsigned kMostPlanes = 8;
     struct Header {
         float bias;
         float scale;
@@ -85,7 +90,7 @@ class Rabitq final : public Codec {
 
     std::size_t plane_bytes() const { return (dim() + 7) / 8; }
     // A finer code deserves a finer query; four planes lose nothing against one bit.
-    unsigned n_planes() const { return std::min(8u, 3 + bits_); }
+    unsigned n_planes() const { return std::min(kMostPlanes, 3 + bits_); }
 
     SignQuery view(const QueryState& state) const {
         const auto* header = reinterpret_cast<const Header*>(state.data());

@@ -9,6 +9,13 @@
 namespace hi2 {
 namespace {
 
+// The nearest integer, halves to even, for |x| < 2^51: adding 1.5·2^52 leaves a double no bits for a fraction. On plain
+// x86-64 std::nearbyint is a library call.
+inline double round_even(double x) {
+    constexpr double kNoFraction = 6755399441055744.0;
+    return x + kNoFraction - kNoFraction;
+}
+
 class Sq8 final : public Codec {
    public:
     Sq8(std::size_t dim, const float* middle, const float* step)
@@ -24,7 +31,7 @@ class Sq8 final : public Codec {
         for (std::size_t i = 0; i < n; ++i)
             for (std::size_t t = 0; t < dim(); ++t) {
                 const float steps = (vectors[i * dim() + t] - middle_[t]) / step_[t];
-                const float whole = steps == steps ? std::nearbyint(std::clamp(steps, -127.0f, 127.0f)) : 0.0f;
+                const double whole = steps == steps ? round_even(std::clamp(steps, -127.0f, 127.0f)) : 0.0;
                 out[i * dim() + t] = static_cast<std::uint8_t>(static_cast<std::int8_t>(whole));
             }
     }
@@ -41,8 +48,9 @@ class Sq8 final : public Codec {
         dot_.tile(query, 1, middle_.data(), 1, dim(), &header->bias, 1);
         const double inverse = largest > 0.0f ? static_cast<double>(limit) / largest : 0.0;  // may exceed float32
         for (std::size_t t = 0; t < dim(); ++t) {
-            const double whole = std::nearbyint(static_cast<double>(query[t] * step_[t]) * inverse);
-            weights[t] = static_cast<std::int16_t>(whole == whole ? std::clamp<double>(whole, -limit, limit) : 0.0);
+            const double exact = static_cast<double>(query[t] * step_[t]) * inverse;
+            const double whole = exact == exact ? round_even(std::clamp<double>(exact, -limit, limit)) : 0.0;
+            weights[t] = static_cast<std::int16_t>(whole);
         }
     }
 

@@ -16,17 +16,21 @@ inline float finish(const SignQuery& q, const std::uint8_t* code, std::size_t pl
     return q.bias + q.scale * factor * static_cast<float>(q.largest() - 2 * differing);
 }
 
-// One bit a dimension, four planes, whole words: everything unrolled, one popcnt a cycle.
-template <std::size_t Words>
+// Whole words, few bits a dimension: everything unrolled, one popcnt a cycle. Counts of equal weight are added first.
+template <std::size_t Words, unsigned Bits>
 inline float score_words(const SignQuery& q, const std::uint8_t* code) {
-    std::uint64_t count[4] = {};
-    for (std::size_t w = 0; w < Words; ++w) {
-        std::uint64_t word;
-        std::memcpy(&word, code + 8 * w, 8);
-        for (std::size_t p = 0; p < 4; ++p)
-            count[p] += static_cast<std::uint64_t>(_mm_popcnt_u64(word ^ q.planes[p * Words + w]));
-    }
-    return finish(q, code, 8 * Words, static_cast<std::int64_t>(count[0] + 2 * count[1] + 4 * count[2] + 8 * count[3]));
+    constexpr std::size_t kPlanes = 3 + Bits;
+    std::uint64_t count[Bits + kPlanes - 1] = {};
+    for (std::size_t b = 0; b < Bits; ++b)
+        for (std::size_t w = 0; w < Words; ++w) {
+            std::uint64_t word;
+            std::memcpy(&word, code + 8 * (b * Words + w), 8);
+            for (std::size_t p = 0; p < kPlanes; ++p)
+                count[b + p] += static_cast<std::uint64_t>(_mm_popcnt_u64(word ^ q.planes[p * Words + w]));
+        }
+    std::uint64_t differing = 0;
+    for (std::size_t e = 0; e < Bits + kPlanes - 1; ++e) differing += count[e] << e;
+    return finish(q, code, 8 * Words * Bits, static_cast<std::int64_t>(differing));
 }
 
 inline float score_any(const SignQuery& q, const std::uint8_t* code) {
@@ -67,23 +71,35 @@ void gather_by(const SignQuery& q, const std::uint8_t* codes, const Doc* docs, s
 }
 
 // The common widths of embeddings: 256, 384, 512, 768 and 1,024 dimensions.
+template <unsigned Bits, typename Visit>
+bool choose_words(const SignQuery& q, Visit&& visit) {
+    if (q.bits != Bits || q.n_planes != 3 + Bits || q.dim % 64 != 0) return false;
+    switch (q.words()) {
+        case 4:
+            visit.template operator()<score_words<4, Bits>>();
+            return true;
+        case 6:
+            visit.template operator()<score_words<6, Bits>>();
+            return true;
+        case 8:
+            visit.template operator()<score_words<8, Bits>>();
+            return true;
+        case 12:
+            visit.template operator()<score_words<12, Bits>>();
+            return true;
+        case 16:
+            visit.template operator()<score_words<16, Bits>>();
+            return true;
+        default:
+            return false;
+    }
+}
+
 template <typename Visit>
 void choose(const SignQuery& q, Visit&& visit) {
-    if (q.bits == 1 && q.n_planes == 4 && q.dim % 64 == 0) switch (q.words()) {
-            case 4:
-                return visit.template operator()<score_words<4>>();
-            case 6:
-                return visit.template operator()<score_words<6>>();
-            case 8:
-                return visit.template operator()<score_words<8>>();
-            case 12:
-                return visit.template operator()<score_words<12>>();
-            case 16:
-                return visit.template operator()<score_words<16>>();
-            default:
-                break;
-        }
-    visit.template operator()<score_any>();
+    if (!choose_words<1>(q, visit) && !choose_words<2>(q, visit) && !choose_words<3>(q, visit) &&
+        !choose_words<4>(q, visit))
+        visit.template operator()<score_any>();
 }
 
 void scan(const SignQuery& q, const std::uint8_t* codes, std::size_t n, float* out) {

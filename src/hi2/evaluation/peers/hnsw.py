@@ -16,6 +16,7 @@ class FaissHNSW(FaissPeer):
     """Full vectors."""
 
     name = "faiss HNSW32"
+    stats = "hnsw_stats"
 
     def build(self, vectors: Floats, texts: Sequence[str], *, threads: int) -> None:
         """Link the documents, efConstruction 200."""

@@ -57,6 +57,8 @@ class FaissPeer(Peer):
     """What the systems of faiss share."""
 
     index: Any
+    #: faiss's counter of distances, None where it keeps none.
+    stats: ClassVar[str | None] = None
 
     def train(self, faiss: Any, index: Any, vectors: Floats, *, threads: int) -> None:
         """Train and fill an index with all threads, then leave one for searching."""
@@ -74,6 +76,15 @@ class FaissPeer(Peer):
     def parameters(self, setting: Setting) -> Any:
         """Return faiss's search parameters for a setting."""
         return None
+
+    def scored(self, vector: Floats, text: str, k: int, setting: Setting) -> int | None:
+        """Return the distances faiss counted."""
+        if self.stats is None:
+            return None
+        counter = getattr(load_faiss().cvar, self.stats)
+        counter.reset()
+        self.search(vector, text, k, setting)
+        return int(counter.ndis)
 
     @property
     def n_bytes(self) -> int:
