@@ -60,24 +60,24 @@ class Point:
     agreement: float
 
 
-def settings(peer: Peer) -> Sequence[Setting]:
-    """Return what is tried: the peer's own sweep, for hi2 one that reaches further and may leave out common words."""
+def settings(peer: Peer, n: int) -> Sequence[Setting]:
+    """Return what is tried: the peer's own sweep, for hi2 one that reaches further, under budgets that grow as √n."""
     if not isinstance(peer, Hybrid):
         return peer.sweep()
     return [
-        {"clusters": clusters, "per_doc": per_doc, "terms": terms, "refine": depth}
-        for clusters in (0, 2, 4, 8, 16, 32, 64, 128, 256)
-        for per_doc in (3, 5, 10, 15)
-        for terms in (4, 6, 8, 32)
+        {"clusters": clusters, "per_doc": per_doc, "budget": budget, "refine": depth}
+        for clusters in (0, 2, 4, 8, 16, 32, 64, 128)
+        for per_doc in (5, 10, 15)
+        for budget in (None, *(int(factor * n**0.5) for factor in (2, 5, 10, 20)))
         for depth in (3, 6, 12)
     ]
 
 
-def curve(peer: Peer, questions: Questions, exact: list[list[int]]) -> list[Point]:
+def curve(peer: Peer, n: int, questions: Questions, exact: list[list[int]]) -> list[Point]:
     """Every setting's cost and what it finds."""
     points = []
     pairs = list(zip(questions.vectors, questions.texts, strict=True))
-    for setting in settings(peer):
+    for setting in settings(peer, n):
         seconds = float(np.median(times(peer, questions, setting, range(len(pairs)))))
         hits = found(peer, questions, setting)
         scored = [peer.scored(vector, text, K, setting) or 0 for vector, text in pairs[:100]]
@@ -110,7 +110,7 @@ def growth(name: str, sizes: list[int], n_questions: int) -> None:
         for system in SYSTEMS:
             peer = PEERS[system]()
             peer.build(part.vectors, part.texts, threads=threads())
-            points = curve(peer, asked, exact)
+            points = curve(peer, n, asked, exact)
             if n == TINY:  # what a call costs that finds its k documents among hardly more
                 fixed[system] = min(point.seconds for point in points)
                 print(f"{system}: {1e6 * fixed[system]:.0f} µs on {n} documents")
@@ -128,7 +128,7 @@ def growth(name: str, sizes: list[int], n_questions: int) -> None:
                     flush=True,
                 )
             if isinstance(peer, Hybrid):
-                shares(peer, asked)
+                shares(peer, n, asked)
     for (system, goal), costs in rows.items():
         ns = [n for n, _, _ in costs]
         print(
@@ -137,14 +137,19 @@ def growth(name: str, sizes: list[int], n_questions: int) -> None:
         )
 
 
-def shares(peer: Hybrid, questions: Questions) -> None:
-    """What clusters and terms bring at fixed settings, as the collection grows."""
+def shares(peer: Hybrid, n: int, questions: Questions) -> None:
+    """What clusters and terms cost at fixed settings as the collection grows, without a budget and with one."""
     told = []
-    for setting in ({"clusters": 16, "terms": 0}, *({"clusters": 0, "terms": terms} for terms in (4, 8, 32))):
-        pairs = list(zip(questions.vectors, questions.texts, strict=True))[:100]
-        scored = np.mean([peer.scored(vector, text, K, {**setting, "per_doc": 10}) for vector, text in pairs])
-        told.append(f"{setting['clusters']} clusters + {setting['terms']} terms {scored:.0f}")
-    print("        scored at per_doc=10: " + ", ".join(told), flush=True)
+    for name, setting in (
+        ("16 clusters", {"clusters": 16, "terms": 0}),
+        ("all terms", {"clusters": 0}),
+        ("all terms within 5·√N", {"clusters": 0, "budget": int(5 * n**0.5)}),
+    ):
+        pairs = list(zip(questions.vectors, questions.texts, strict=True))
+        scored = np.mean([peer.scored(vector, text, K, setting) for vector, text in pairs])
+        recall = mean_recall(found(peer, questions, setting), questions.relevant, k=K)
+        told.append(f"{name} {scored:.0f} (recall {recall:.3f})")
+    print("        scored: " + ", ".join(told), flush=True)
 
 
 def bandwidth() -> float:
@@ -224,18 +229,22 @@ def synthetic(n: int, dim: int = 128) -> None:
         asked = next(vectors())[:500].astype(np.float32)
         own = texts()
         questions = [" ".join(next(own).split()[:5]) for _ in asked]
-        spent = []
-        for vector, text in zip(asked, questions, strict=True):
-            start = time.perf_counter()
-            hits = index.search(vector, text, k=K)
-            spent.append(time.perf_counter() - start)
-        pairs = enumerate(zip(asked, questions, strict=True))
-        first = np.mean([index.search(vector, text, k=1).ids[0] == row for row, (vector, text) in pairs])
+        for budget in (None, int(10 * n**0.5)):
+            spent, scored, first = [], [], []
+            for row, (vector, text) in enumerate(zip(asked, questions, strict=True)):
+                start = time.perf_counter()
+                hits = index.search(vector, text, k=K, budget=budget)
+                spent.append(time.perf_counter() - start)
+                scored.append(hits.n_scored)
+                first.append(len(hits.ids) > 0 and hits.ids[0] == row)
+            print(
+                f"budget {budget}: median search {1e6 * np.median(spent):.0f} µs, {np.mean(scored):.0f} documents "
+                f"scored, itself first {np.mean(first):.1%}"
+            )
         info = index.info()
         parts = ", ".join(f"{part} {info['bytes'][part] / n:.1f}" for part in ("codes", "refine", "terms", "ids"))
         print(f"{n:,} documents of {dim} dimensions: built in {built:.0f} s ({n / built:,.0f} a s), peak {peak:.1f} GB")
         print(f"{info['bytes_per_doc']:.0f} bytes a document ({parts}), opened in {1e3 * opened:.0f} ms")
-        print(f"median search {1e6 * np.median(spent):.0f} µs, {hits.n_scored} scored last, itself first {first:.1%}")
 
 
 def main() -> None:

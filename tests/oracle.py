@@ -59,6 +59,25 @@ def probe(query: np.ndarray, centroids: np.ndarray, n: int) -> list[int]:
     return sorted(range(len(scores)), key=lambda c: (-scores[c], c))[:n]
 
 
+def afford(
+    clusters: list[int], terms: list[int], cluster_sizes: dict[int, int], list_lengths: dict[int, int], budget: int
+) -> tuple[list[int], list[int]]:
+    """The lists a budget allows: clusters up to half of it, then the shortest terms, then clusters again."""
+    left, opened, kept = budget, 0, []
+    for term_turn in (True, False):
+        reserved = budget // 2 if term_turn and terms else 0
+        while opened < len(clusters) and cluster_sizes.get(clusters[opened], 0) + reserved <= left:
+            left -= cluster_sizes.get(clusters[opened], 0)
+            opened += 1
+        if term_turn:
+            for term in sorted(terms, key=lambda term: (list_lengths.get(term, 0), term)):
+                if list_lengths.get(term, 0) > left:
+                    break
+                left -= list_lengths.get(term, 0)
+                kept.append(term)
+    return clusters[:opened], kept
+
+
 def candidates(labels: np.ndarray, opened: list[int], filed: list[list[int]], query_terms: list[int]) -> set[int]:
     """Eq. 5: A(Q), the union of what the opened clusters and the query's terms hold."""
     wanted = set(query_terms)

@@ -131,6 +131,8 @@ def test_a_spec_refuses(match, spec, keywords):
         (r"'terms'.*Got -3", (np.zeros(40),), {"terms": -3}),
         (r"'per_doc'.*Got -3", (np.zeros(40),), {"per_doc": -3}),
         (r"'refine'.*Got -3", (np.zeros(40),), {"refine": -3}),
+        (r"'budget'.*at least 1.*Got 0", (np.zeros(40),), {"budget": 0}),
+        (r"'budget'.*Got 'many'", (np.zeros(40),), {"budget": "many"}),
         (r"'threads'", (np.zeros((2, 40)),), {"threads": 0}),
         (r"'texts'.*one string a query", (np.zeros((2, 40)), "a"), {}),
         (r"'texts'.*one string for one vector", (np.zeros(40), ["a"]), {}),
@@ -296,7 +298,7 @@ def test_native_search_checks_its_arguments(index, corpus):
     model, segment = index.model.native, index._state.snapshot.lives[0].segment.native
     queries, none = corpus.query_vectors[:2], np.zeros(0, np.uint32)
     offsets = np.zeros(3, np.uint64)
-    good = (model, [(segment, None)], queries, offsets, none, 5, 1, 1, 0, 1)
+    good = (model, [(segment, None)], queries, offsets, none, 5, 1, 1, 0, None, 1)
     _native.search(*good)
     for place, bad in [
         (2, queries[:, :5].copy()),

@@ -113,7 +113,7 @@ def test_explain_agrees_with_search(corpus):
     index = hi2.HybridIndex.build(corpus.vectors, corpus.texts, ids=corpus.ids)
     index.delete(corpus.ids[::11])
     for i, (vector, text) in enumerate(zip(corpus.query_vectors, corpus.query_texts, strict=True)):
-        settings = {"k": 5, "clusters": i % 4, "per_doc": 3 * (i % 5)}
+        settings = {"k": 5, "clusters": i % 4, "per_doc": 3 * (i % 5), "budget": 40 if i % 2 else None}
         found = index.search(vector, text, **settings).ids.tolist()
         scored = index.search(vector, text, **{**settings, "k": 5000}).ids.tolist()
         for id in corpus.ids[i::97]:
@@ -129,3 +129,16 @@ def test_explain_agrees_with_search(corpus):
             )
             assert why.outcome == expected
             assert why.rank == (scored.index(id) + 1 if id in scored else None)
+
+
+def test_a_list_the_budget_leaves_out_is_named(corpus):
+    index = hi2.HybridIndex.build(corpus.vectors, corpus.texts, ids=corpus.ids, terms=hi2.BM25(per_doc=3))
+    words = dict.fromkeys(" ".join(corpus.texts).split())
+    answers = ((word, index.search(corpus.vectors[0], word, k=500, clusters=0).ids.tolist()) for word in words)
+    word, held = next((word, held) for word, held in answers if len(held) > 1)
+    why = index.explain(corpus.vectors[0], word, id=held[0], clusters=0, budget=len(held) - 1)
+    assert why.outcome == "no shared list"
+    assert not why.terms[0].opened
+    assert "does not fit the budget" in str(why)
+    assert "A larger budget would reach it." in str(why)
+    assert index.explain(corpus.vectors[0], word, id=held[0], clusters=0, budget=len(held)).outcome != "no shared list"

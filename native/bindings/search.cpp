@@ -137,12 +137,14 @@ struct LiveSegments {
     }
 };
 
+constexpr std::size_t kNoBudget = std::numeric_limits<std::size_t>::max();
 // Queries whose cluster scores are one matrix product.
 constexpr std::size_t kTogether = 32;
 
 nb::tuple search_batch(const ModelHandle& model, nb::list segments, Array2<float> queries,
                        Array1<std::uint64_t> term_offsets, Array1<std::uint32_t> terms, std::size_t k,
-                       std::size_t clusters, std::uint32_t per_doc, std::size_t depth, std::size_t threads) {
+                       std::size_t clusters, std::uint32_t per_doc, std::size_t depth,
+                       std::optional<std::size_t> budget, std::size_t threads) {
     const std::size_t n = queries.shape(0);
     check(queries.shape(1) == model.model.dim, "queries do not have the index's dimension");
     check(term_offsets.shape(0) == n + 1 && term_offsets.data()[0] == 0, "one offset a query and one more are needed");
@@ -170,7 +172,7 @@ nb::tuple search_batch(const ModelHandle& model, nb::list segments, Array2<float
             SearchCost cost;
             const auto hits =
                 this_threads_searcher().search(model.model, live.segments, queries.data() + i * model.model.dim, probed,
-                                               own, {k, per_doc, depth}, cost);
+                                               own, {k, per_doc, depth, budget.value_or(kNoBudget)}, cost);
             for (std::size_t h = 0; h < std::min(hits.size(), k); ++h) {
                 numbers[i * k + h] = hits[h].segment;
                 rows[i * k + h] = hits[h].row;
@@ -221,7 +223,8 @@ class Reader {
 
     // (ids, scores, n_scored, n_term_lists), or None where the query is not plain: the caller takes the long road.
     nb::object search(Array1<float> query, nb::handle text, std::size_t k, std::size_t clusters, std::size_t n_terms,
-                      std::uint32_t per_doc, std::size_t depth, float largest) const {
+                      std::uint32_t per_doc, std::size_t depth, std::optional<std::size_t> budget,
+                      float largest) const {
         if (query.shape(0) != model_.model.dim || k == 0) return nb::none();
         for (std::size_t t = 0; t < query.shape(0); ++t)
             if (!(std::abs(query.data()[t]) <= largest)) return nb::none();
@@ -254,9 +257,10 @@ class Reader {
             if (plain) {
                 const std::size_t most = std::max<std::size_t>(live_.n_docs, 1);
                 Searcher& searcher = this_threads_searcher();
-                const auto found = searcher.search(model_.model, live_.segments, query.data(),
-                                                   searcher.probe(model_.model, query.data(), clusters), terms,
-                                                   {std::min(k, most), per_doc, std::min(depth, live_.n_docs)}, cost);
+                const auto found = searcher.search(
+                    model_.model, live_.segments, query.data(), searcher.probe(model_.model, query.data(), clusters),
+                    terms, {std::min(k, most), per_doc, std::min(depth, live_.n_docs), budget.value_or(kNoBudget)},
+                    cost);
                 hits.assign(found.begin(), found.end());
             }
             answered = plain;
@@ -297,6 +301,18 @@ NewArray<std::uint32_t> probe(const ModelHandle& model, Array1<float> query, std
     check(query.shape(0) == model.model.dim, "the query does not have the index's dimension");
     const auto probed = this_threads_searcher().probe(model.model, query.data(), clusters);
     return to_numpy(std::vector<std::uint32_t>(probed.begin(), probed.end()));
+}
+
+// The lists a query opens: (clusters, terms).
+nb::tuple opened_lists(const ModelHandle& model, nb::list segments, Array1<float> query, Array1<std::uint32_t> terms,
+                       std::size_t clusters, std::optional<std::size_t> budget) {
+    check(query.shape(0) == model.model.dim, "the query does not have the index's dimension");
+    const LiveSegments live(model, segments);
+    Searcher& searcher = this_threads_searcher();
+    const auto probed = searcher.probe(model.model, query.data(), clusters);
+    const Opened opened = searcher.afford(live.segments, {probed, as_span(terms)}, budget.value_or(kNoBudget));
+    return nb::make_tuple(to_numpy(std::vector<std::uint32_t>(opened.clusters.begin(), opened.clusters.end())),
+                          to_numpy(std::vector<std::uint32_t>(opened.terms.begin(), opened.terms.end())));
 }
 
 // One list of one kind, decoded.
@@ -381,15 +397,18 @@ void bind_search(nb::module_& m) {
             "term_lengths", [](const SegmentHandle& s) { return list_lengths(s.segment.terms); },
             "(terms, lengths) of the non-empty term lists.");
     m.def("search", search_batch, "model"_a, "segments"_a, "queries"_a, "term_offsets"_a, "terms"_a, "k"_a,
-          "clusters"_a, "per_doc"_a, "depth"_a, "threads"_a,
+          "clusters"_a, "per_doc"_a, "depth"_a, "budget"_a.none(), "threads"_a,
           "The k best of every query over [(segment, alive or None)]: (segments, rows, scores, counts, n_scored, "
           "n_term_lists).");
+    m.def("opened_lists", opened_lists, "model"_a, "segments"_a, "query"_a, "terms"_a, "clusters"_a, "budget"_a.none(),
+          "The clusters and terms a query opens over [(segment, alive or None)].");
     nb::class_<Reader>(m, "Reader", "One state of an index, ready for single queries.")
         .def(nb::init<nb::object, nb::list, nb::list, nb::object, std::optional<Array1<std::uint8_t>>,
                       std::optional<Array1<float>>>(),
              "model"_a, "segments"_a, "ids"_a, "pieces"_a.none(), "dropped"_a.none(), "mean_scores"_a.none())
         .def("search", &Reader::search, "query"_a, "text"_a.none(), "k"_a, "clusters"_a, "terms"_a, "per_doc"_a,
-             "depth"_a, "largest"_a, "(ids, scores, n_scored, n_term_lists), or None where the query is not plain.");
+             "depth"_a, "budget"_a.none(), "largest"_a,
+             "(ids, scores, n_scored, n_term_lists), or None where the query is not plain.");
     m.def("score", score_docs, "model"_a, "segment"_a, "query"_a, "refine"_a, "docs"_a,
           "Codec or refine scores of some documents of a segment.");
 }

@@ -35,18 +35,59 @@ float Searcher::anchor_score(std::uint32_t cluster) {
     return anchor_scores_[cluster];
 }
 
+Opened Searcher::afford(std::span<const LiveSegment> segments, Opened wanted, std::size_t budget) {
+    if (budget == std::numeric_limits<std::size_t>::max()) return wanted;
+    const auto length = [](const Lists& lists, std::uint32_t key) {
+        const std::size_t i = lists.directory().find(key);
+        return i < lists.directory().size() ? lists.length(i) : 0;
+    };
+    std::uint64_t left = budget;
+    std::size_t n_clusters = 0;
+    const auto open_clusters = [&](std::uint64_t reserved) {
+        for (; n_clusters < wanted.clusters.size(); ++n_clusters) {
+            const std::uint32_t cluster = wanted.clusters[n_clusters];
+            std::uint64_t cost = 0;
+            for (const LiveSegment& live : segments) {
+                const Directory& ranges = live.segment->clusters;
+                const std::size_t i = ranges.find(cluster);
+                if (i < ranges.size()) cost += ranges.end(i) - ranges.begin(i);
+                cost += length(live.segment->copies, cluster);
+            }
+            if (cost + reserved > left) return;
+            left -= cost;
+        }
+    };
+    priced_.clear();
+    for (const std::uint32_t term : wanted.terms) {
+        std::uint64_t cost = 0;
+        for (const LiveSegment& live : segments) cost += length(live.segment->terms, term);
+        priced_.emplace_back(cost, term);
+    }
+    std::sort(priced_.begin(), priced_.end());
+    open_clusters(priced_.empty() ? 0 : budget / 2);
+    affordable_.clear();
+    for (const auto& [cost, term] : priced_) {
+        if (cost > left) break;
+        left -= cost;
+        affordable_.push_back(term);
+    }
+    open_clusters(0);
+    return {wanted.clusters.first(n_clusters), affordable_};
+}
+
 std::span<const Hit> Searcher::search(const Model& model, std::span<const LiveSegment> segments, const float* query,
                                       std::span<const std::uint32_t> clusters, std::span<const std::uint32_t> terms,
                                       const SearchParams& params, SearchCost& cost) {
     begin_query(model, query);
-    probed_ = clusters;
+    const Opened opened = afford(segments, {clusters, terms}, params.budget);
+    probed_ = opened.clusters;
     model.codec->prepare(query, state_);
     const bool refined = model.refine != nullptr && params.depth > 0;
     segments_ = segments;
     top_.reset(refined ? params.depth : params.k);
-    opened_.assign(terms.size(), 0);
+    opened_.assign(opened.terms.size(), 0);
     for (std::size_t s = 0; s < segments.size(); ++s)
-        scan_segment(static_cast<std::uint32_t>(s), segments[s], terms, params);
+        scan_segment(static_cast<std::uint32_t>(s), segments[s], opened.terms, params);
     if (refined) {
         refine(segments);
         top_.narrow(params.k);
@@ -68,6 +109,13 @@ void Searcher::scan_segment(std::uint32_t number, const LiveSegment& live, std::
         }
     };
 
+    // Lists lie anywhere in memory: all are asked for before the first is needed.
+    lists_.clear();
+    for (const std::uint32_t term : terms) {
+        lists_.push_back(segment.terms.directory().find(term));
+        if (lists_.back() < segment.terms.directory().size()) segment.terms.prefetch(lists_.back());
+    }
+
     // The bits are this thread's for the next query too: damage met on the way must not leave any behind.
     pending_.clear();
     const auto clear = [&] {
@@ -88,10 +136,9 @@ void Searcher::scan_segment(std::uint32_t number, const LiveSegment& live, std::
                 segment.copies.decode(i, [&](Doc doc, std::uint32_t) { meet(doc); });
         }
         for (std::size_t t = 0; t < terms.size(); ++t) {
-            const std::size_t i = segment.terms.directory().find(terms[t]);
-            if (i == segment.terms.directory().size()) continue;
+            if (lists_[t] == segment.terms.directory().size()) continue;
             opened_[t] = 1;
-            segment.terms.decode(i, [&](Doc doc, std::uint32_t rank) {
+            segment.terms.decode(lists_[t], [&](Doc doc, std::uint32_t rank) {
                 if (rank < params.per_doc) meet(doc);
             });
         }

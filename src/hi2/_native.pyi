@@ -33,8 +33,17 @@ def search(
     clusters: int,
     per_doc: int,
     depth: int,
+    budget: int | None,
     threads: int,
 ) -> tuple[U32, U32, Floats, I64, I64, I64]: ...
+def opened_lists(
+    model: Model,
+    segments: list[tuple[Segment, Bytes | None]],
+    query: Floats,
+    terms: U32,
+    clusters: int,
+    budget: int | None,
+) -> tuple[U32, U32]: ...
 def score(model: Model, segment: Segment, query: Floats, refine: bool, docs: U32) -> Floats: ...
 
 class Ids:
@@ -96,6 +105,7 @@ class Reader:
         terms: int,
         per_doc: int,
         depth: int,
+        budget: int | None,
         largest: float,
     ) -> tuple[list[Id], Floats, int, int] | None: ...
 

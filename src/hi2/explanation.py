@@ -13,7 +13,7 @@ from hi2.errors import FormatError
 from hi2.searching import Effort, read_query, search
 from hi2.snapshot import Place
 from hi2.store import State
-from hi2.types import Floats, Id
+from hi2.types import Array, Floats, Id
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,15 @@ class ClusterMatch:
 
 @dataclass(frozen=True)
 class TermMatch:
-    """A query term the document is filed under: its rank among the document's terms, and whether that counts."""
+    """A query term the document is filed under: its rank among the document's terms, and whether that counts.
+
+    It counts where the rank is below ``per_doc`` and the term's list was ``opened``: a budget may leave out long lists.
+    """
 
     term: str
     rank: int
     counts: bool
+    opened: bool
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,7 @@ class Explanation:
     query_terms: tuple[str, ...] = ()
     unmatched_terms: tuple[str, ...] = ()
     no_terms: str | None = None
+    asked_clusters: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
@@ -79,15 +84,14 @@ class Explanation:
                 lines.append(f"The last hit has {self.lowest_hit:.4f}: ask for a larger k.")
         else:
             lines.append(f"{name} was not scored: no list the query opened holds it.")
-            nearest = min((match.place for match in self.clusters), default=None)
-            if nearest is not None:
-                lines.append(f"Opening {nearest} clusters (clusters={nearest}) would reach it.")
+            lines += self._way_in()
         for cluster in self.clusters:
             how = "a further cluster" if cluster.copy else "its cluster"
             state = "opened" if cluster.opened else "not opened"
             lines.append(f"- {how} {cluster.cluster} is number {cluster.place} for this query: {state}.")
         for term in self.terms:
-            state = "opened" if term.counts else "beyond per_doc, not counted"
+            unopened = "its list does not fit the budget" if not term.opened else "beyond per_doc, not counted"
+            state = "opened" if term.counts else unopened
             lines.append(f"- its term {term.term!r} (number {term.rank + 1} of the document) is in the query: {state}.")
         if self.no_terms is not None:
             lines.append(f"- the query opened no term: {self.no_terms}.")
@@ -100,6 +104,14 @@ class Explanation:
         lines.append(f"- score: {known}.")
         return "\n".join(lines)
 
+    def _way_in(self) -> list[str]:
+        """What would have let the document in."""
+        nearest = min((match.place for match in self.clusters), default=None)
+        asked = nearest is not None and nearest <= self.asked_clusters
+        if asked or any(not match.opened for match in self.terms):
+            return ["A larger budget would reach it."]
+        return [] if nearest is None else [f"Opening {nearest} clusters (clusters={nearest}) would reach it."]
+
 
 def explain(state: State, vector: Any, text: str | None, effort: Effort, *, id: Id) -> Explanation:
     """Return why ``id`` is or is not among the best, by asking the lists and repeating the search."""
@@ -108,8 +120,12 @@ def explain(state: State, vector: Any, text: str | None, effort: Effort, *, id: 
     if place is None:
         return Explanation(id, "not in the index", effort.k, hits.n_scored)
     query = read_query(vector, state.model)
-    clusters = _clusters(state, place, query, effort)
-    terms, query_terms, unmatched = _terms(state, place, text, effort)
+    numbers = _query_terms(state, text, effort)
+    opened_clusters, opened_terms = _native.opened_lists(
+        state.model.native, state.snapshot.native, query, numbers, effort.clusters, effort.budget
+    )
+    clusters = _clusters(state, place, query, opened_clusters)
+    terms, query_terms, unmatched = _terms(state, place, text, effort, numbers, opened_terms)
     admitted = any(match.opened for match in clusters) or any(match.counts for match in terms)
 
     ids = hits.ids.tolist()
@@ -130,6 +146,7 @@ def explain(state: State, vector: Any, text: str | None, effort: Effort, *, id: 
         query_terms=query_terms,
         unmatched_terms=unmatched,
         no_terms=_no_terms(state, text, effort, query_terms),
+        asked_clusters=effort.clusters,
         **_scores(state, place, query),
     )
 
@@ -146,7 +163,15 @@ def _rank(state: State, vector: Any, text: str | None, effort: Effort, id: Id) -
     return by_codec.index(id) + 1, False
 
 
-def _clusters(state: State, place: Place, query: Floats, effort: Effort) -> tuple[ClusterMatch, ...]:
+def _query_terms(state: State, text: str | None, effort: Effort) -> Array:
+    """Return the terms a search would open, whatever they hold."""
+    selector = state.model.terms
+    if selector is None or text is None or effort.terms == 0 or effort.per_doc == 0:
+        return np.zeros(0, np.uint32)
+    return selector.query_terms([text], effort.terms)[1]
+
+
+def _clusters(state: State, place: Place, query: Floats, opened: Array) -> tuple[ClusterMatch, ...]:
     model = state.model
     if model.clusters is None:
         return ()
@@ -159,29 +184,29 @@ def _clusters(state: State, place: Place, query: Floats, effort: Effort) -> tupl
     copy_clusters, copy_docs, _ = segment.native.copy_postings()
     copies = copy_clusters[copy_docs == place.doc].tolist()
     return tuple(
-        ClusterMatch(cluster, int(places[cluster]), bool(places[cluster] <= effort.clusters), copy)
+        ClusterMatch(cluster, int(places[cluster]), cluster in opened, copy)
         for cluster, copy in [(own, False), *((c, True) for c in copies)]
     )
 
 
 def _terms(
-    state: State, place: Place, text: str | None, effort: Effort
+    state: State, place: Place, text: str | None, effort: Effort, numbers: Array, opened: Array
 ) -> tuple[tuple[TermMatch, ...], tuple[str, ...], tuple[str, ...]]:
     selector = state.model.terms
-    if selector is None or text is None or effort.terms == 0 or effort.per_doc == 0:
+    if selector is None or text is None or len(numbers) == 0:
         return (), (), ()
-    _, opened = selector.query_terms([text], effort.terms)
     named = selector.tokenizer.names(text)
     matches, unmatched = [], []
-    for term in opened.tolist():
+    for term in numbers.tolist():
         docs, ranks = state.snapshot.lives[place.segment].segment.native.term_list(term)
         at = np.flatnonzero(docs == place.doc)
         if len(at):
             rank = int(ranks[at[0]])
-            matches.append(TermMatch(named[term], rank, rank < effort.per_doc))
+            affordable = term in opened
+            matches.append(TermMatch(named[term], rank, affordable and rank < effort.per_doc, affordable))
         elif all(not len(live.segment.native.term_list(term)[0]) for live in state.snapshot.lives):
             unmatched.append(named[term])
-    names = tuple(named[term] for term in opened.tolist())
+    names = tuple(named[term] for term in numbers.tolist())
     return tuple(matches), names, tuple(unmatched)
 
 

@@ -283,6 +283,7 @@ class HybridIndex:
         terms: int | None = None,
         per_doc: int | None = None,
         refine: int | None = None,
+        budget: int | None = None,
         threads: int | None = None,
     ) -> Hits:
         """Return the ``k`` best documents of one query, (dim,) with a string, or of a batch, (n, dim) with n strings.
@@ -293,9 +294,14 @@ class HybridIndex:
         ``per_doc`` best terms of every document count, as if the index had been built with it (γ pruning apart).
         ``refine`` times k hits are rescored by the refine store, if there is one; 0 skips it. ``threads`` share a
         batch.
+
+        ``budget`` is how many documents may be scored at most: of the lists that would be opened, the longest terms and
+        the farthest clusters are left out until the rest fits. Term lists grow with the collection; a budget does not.
         """
         state = self._state
-        effort = resolve_effort(state.model, k=k, clusters=clusters, terms=terms, per_doc=per_doc, refine=refine)
+        effort = resolve_effort(
+            state.model, k=k, clusters=clusters, terms=terms, per_doc=per_doc, refine=refine, budget=budget
+        )
         vectors, texts = self._with_vectors(vectors, texts)
         hits = search(state, vectors, texts, effort, threads=threads)
         if effort.terms and effort.per_doc:
@@ -313,12 +319,15 @@ class HybridIndex:
         terms: int | None = None,
         per_doc: int | None = None,
         refine: int | None = None,
+        budget: int | None = None,
     ) -> Explanation:
         """Return why a document is, or is not, among the ``k`` best of a query: as data, and in words by ``str``."""
         from hi2.explanation import explain
 
         state = self._state
-        effort = resolve_effort(state.model, k=k, clusters=clusters, terms=terms, per_doc=per_doc, refine=refine)
+        effort = resolve_effort(
+            state.model, k=k, clusters=clusters, terms=terms, per_doc=per_doc, refine=refine, budget=budget
+        )
         vector, query_text = self._with_vectors(vector, text)
         return explain(state, vector, query_text, effort, id=check_id(id))
 

@@ -27,13 +27,17 @@ MAX_K = 1 << 24
 
 @dataclass(frozen=True)
 class Effort:
-    """How much of the index a query looks at, every number resolved; the refine store rescores ``depth`` hits."""
+    """How much of the index a query looks at, every number resolved; the refine store rescores ``depth`` hits.
+
+    ``budget`` is how many documents may be scored, None for all that the lists hold.
+    """
 
     k: int
     clusters: int
     terms: int
     per_doc: int
     depth: int
+    budget: int | None = None
 
 
 def resolve_effort(
@@ -44,6 +48,7 @@ def resolve_effort(
     terms: int | None = None,
     per_doc: int | None = None,
     refine: int | None = None,
+    budget: int | None = None,
 ) -> Effort:
     """Return the numbers a search uses; None takes the default."""
 
@@ -58,6 +63,7 @@ def resolve_effort(
         terms=count("terms", terms, DEFAULT_QUERY_TERMS),
         per_doc=count("per_doc", per_doc, model.per_doc),
         depth=k * rounds if model.refine is not None else 0,
+        budget=None if budget is None else min(integer("budget", budget, low=1), 2**62),
     )
 
 
@@ -85,6 +91,7 @@ def search(
         effort.clusters,
         effort.per_doc,
         effort.depth,
+        effort.budget,
         n_threads,
     )
     return _hits(state.snapshot, found, k=effort.k, single=single)
@@ -96,7 +103,7 @@ def _search_one(state: State, vector: Array, text: str | None, effort: Effort) -
         return None
     text = None if state.model.terms is None else text
     found = (state.vector_reader if text is None else state.reader).search(
-        vector, text, effort.k, effort.clusters, effort.terms, effort.per_doc, effort.depth, LARGEST
+        vector, text, effort.k, effort.clusters, effort.terms, effort.per_doc, effort.depth, effort.budget, LARGEST
     )
     if found is None:
         return None

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "hi2/damaged.h"
+#include "hi2/kernels/postings.h"
 #include "hi2/packed.h"
 #include "hi2/types.h"
 
@@ -57,8 +58,13 @@ inline unsigned posting_low_bits(std::uint64_t universe, std::uint64_t n) {
 class Lists {
    public:
     Lists() = default;
-    Lists(Directory directory, const std::uint8_t* blob, std::uint64_t universe, unsigned rank_bits)
-        : directory_(std::move(directory)), blob_(blob), universe_(universe), rank_bits_(rank_bits) {}
+    Lists(Directory directory, const std::uint8_t* blob, std::uint64_t universe, unsigned rank_bits,
+          Simd level = simd_level())
+        : directory_(std::move(directory)),
+          blob_(blob),
+          universe_(universe),
+          rank_bits_(rank_bits),
+          kernels_(&posting_kernels(level)) {}
 
     const Directory& directory() const { return directory_; }
 
@@ -68,37 +74,36 @@ class Lists {
     // Calls visit(doc, rank) for every posting of list i in stored order.
     template <class Visit>
     void decode(std::size_t i, Visit&& visit) const {
-        const Header list = open(i);
-        const std::uint8_t* high = list.fields + (list.n * (list.low_bits + rank_bits_) + 7) / 8;
-        const unsigned field_bits = list.low_bits + rank_bits_;
-        const std::uint64_t rank_mask = low_mask(rank_bits_);
-        std::uint64_t seen = 0;
-        for (std::uint64_t base = 0;; base += 64, high += 8) {
-            if (high >= list.end) throw Damaged("a posting list ends before its last document");
-            for (std::uint64_t word = load64(high); word != 0; word &= word - 1) {
-                const std::uint64_t upper = base + static_cast<std::uint64_t>(std::countr_zero(word)) - seen;
-                const std::uint64_t field = read_field(list.fields, field_bits, seen);
-                const std::uint64_t doc = (upper << list.low_bits) | (field >> rank_bits_);
-                if (doc >= universe_) throw Damaged("a posting list names a document that does not exist");
-                visit(static_cast<Doc>(doc), static_cast<std::uint32_t>(field & rank_mask));
-                if (++seen == list.n) return;
-            }
+        Doc docs[kPostingChunk + kPostingSlack];
+        std::uint32_t ranks[kPostingChunk + kPostingSlack];
+        PostingCursor cursor = open(i);
+        while (cursor.seen < cursor.n) {
+            const std::size_t count = kernels_->next(cursor, docs, ranks);
+            check(cursor, docs, count);
+            for (std::size_t p = 0; p < count; ++p) visit(docs[p], ranks[p]);
         }
     }
 
+    // Asks for the first bytes of list i ahead of decoding it.
+    void prefetch(std::size_t i) const {
+#if defined(__GNUC__)
+        __builtin_prefetch(blob_ + directory_.begin(i));
+        __builtin_prefetch(blob_ + directory_.end(i) - 1);
+#else
+        (void)i;
+#endif
+    }
+
    private:
-    struct Header {
-        std::uint64_t n;
-        unsigned low_bits;
-        const std::uint8_t* fields;
-        const std::uint8_t* end;
-    };
-    Header open(std::size_t i) const;
+    PostingCursor open(std::size_t i) const;
+    // Throws Damaged unless there are postings and all name documents of the universe.
+    void check(const PostingCursor& cursor, const Doc* docs, std::size_t count) const;
 
     Directory directory_;
     const std::uint8_t* blob_ = nullptr;
     std::uint64_t universe_ = 0;
     unsigned rank_bits_ = 0;
+    const PostingKernels* kernels_ = nullptr;
 };
 
 struct EncodedLists {

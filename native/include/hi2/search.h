@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "hi2/centroids.h"
@@ -45,8 +47,15 @@ struct LiveSegment {
 
 struct SearchParams {
     std::size_t k = 10;
-    std::uint32_t per_doc = 0;  // postings with rank < per_doc count
-    std::size_t depth = 0;      // hits the refine store rescores; 0 skips it
+    std::uint32_t per_doc = 0;                                     // postings with rank < per_doc count
+    std::size_t depth = 0;                                         // hits the refine store rescores; 0 skips it
+    std::size_t budget = std::numeric_limits<std::size_t>::max();  // documents scored at most
+};
+
+// The lists a query opens.
+struct Opened {
+    std::span<const std::uint32_t> clusters;
+    std::span<const std::uint32_t> terms;
 };
 
 // What a query cost.
@@ -72,6 +81,11 @@ class Searcher {
     void probe(const Model& model, const float* queries, std::size_t n_queries, std::size_t n, std::uint32_t* out) {
         model.centroids->nearest(queries, n_queries, n, probe_scratch_, out);
     }
+
+    // What of these lists a budget allows: clusters as they come, up to half of it where there are terms; then terms,
+    // the shortest lists first; then further clusters. Lists that overlap cost less than they are counted for, so a
+    // budget is never exceeded. Valid until the next call.
+    Opened afford(std::span<const LiveSegment> segments, Opened wanted, std::size_t budget);
 
     // Codec (or refine) scores of some documents of one segment.
     void score(const Model& model, const Segment& segment, const float* query, bool refine, std::span<const Doc> docs,
@@ -110,6 +124,9 @@ class Searcher {
     std::uint64_t epoch_ = 0;
     Centroids::Scratch probe_scratch_;
     std::span<const std::uint32_t> probed_;
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> priced_;  // (length, term)
+    std::vector<std::uint32_t> affordable_;
+    std::vector<std::size_t> lists_;    // of the segment's terms
     std::vector<std::uint8_t> opened_;  // by place in the query's terms
     std::vector<Doc> pending_;
     std::vector<Doc> refine_docs_;

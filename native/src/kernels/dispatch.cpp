@@ -1,6 +1,7 @@
 // The one place where a level becomes a set of functions.
 #include "hi2/kernels/dot.h"
 #include "hi2/kernels/half.h"
+#include "hi2/kernels/postings.h"
 #include "hi2/kernels/pq.h"
 #include "hi2/kernels/sign.h"
 #include "hi2/kernels/sq8.h"
@@ -24,6 +25,7 @@ namespace hi2 {
 
 HI2_DISPATCH(DotKernels, dot)
 HI2_DISPATCH(HalfKernels, half)
+HI2_DISPATCH(PostingKernels, posting)
 HI2_DISPATCH(PqKernels, pq)
 HI2_DISPATCH(SignKernels, sign)
 HI2_DISPATCH(Sq8Kernels, sq8)

@@ -19,7 +19,7 @@ Directory::Directory(const PackedView& keys, const PackedView& offsets, std::uin
     if (offsets_.back() != end) throw Damaged("list offsets do not end where the lists end");
 }
 
-Lists::Header Lists::open(std::size_t i) const {
+PostingCursor Lists::open(std::size_t i) const {
     const std::uint8_t* at = blob_ + directory_.begin(i);
     const std::uint8_t* end = blob_ + directory_.end(i);
     std::uint64_t n = 0;
@@ -31,9 +31,20 @@ Lists::Header Lists::open(std::size_t i) const {
     }
     if (n == 0 || n > universe_) throw Damaged("a posting list has an impossible length");
     const unsigned low_bits = posting_low_bits(universe_, n);
-    if ((n * (low_bits + rank_bits_) + 7) / 8 >= static_cast<std::uint64_t>(end - at))
+    const std::uint64_t field_bytes = (n * (low_bits + rank_bits_) + 7) / 8;
+    if (field_bytes >= static_cast<std::uint64_t>(end - at))
         throw Damaged("a posting list is shorter than its length says");
-    return {n, low_bits, at, end};
+    const std::uint8_t* limit = blob_ + directory_.end(directory_.size() - 1) + kPadding;
+    return {at, at + field_bytes, end, limit, n, low_bits, rank_bits_};
+}
+
+void Lists::check(const PostingCursor& cursor, const Doc* docs, std::size_t count) const {
+    if (count == 0) throw Damaged("a posting list ends before its last document");
+    Doc largest = 0;
+    for (std::size_t i = 0; i < count; ++i) largest = std::max(largest, docs[i]);
+    // Upper parts never fall, so where the last is small enough none overflowed the 32 bits of a document.
+    if (cursor.top > (universe_ - 1) >> cursor.low_bits || largest >= universe_)
+        throw Damaged("a posting list names a document that does not exist");
 }
 
 EncodedLists encode_lists(std::span<const std::uint32_t> keys, std::span<const Doc> docs,

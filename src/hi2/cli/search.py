@@ -41,6 +41,7 @@ def run(
     terms: int | None = typer.Option(None, help="Terms a query opens at most; 0 skips them."),
     per_doc: int | None = typer.Option(None, help="Only so many terms of a document count."),
     refine: int | None = typer.Option(None, help="Rescore this many times k hits."),
+    budget: int | None = typer.Option(None, help="Score at most this many documents for a query."),
     format: Format = typer.Option(Format.table, "--format", "-f", help="For people, or for programs."),
     threads: int | None = typer.Option(None, help="Threads; all cores by default."),
 ) -> None:
@@ -61,6 +62,7 @@ def run(
         terms=terms,
         per_doc=per_doc,
         refine=refine,
+        budget=budget,
         threads=threads,
     )
     writer = {Format.table: _table, Format.jsonl: _jsonl, Format.trec: _trec}[format]
