@@ -73,7 +73,7 @@ def clusters(rng: np.random.Generator) -> None:
             {
                 "by bytes": (lambda m=model, q=queries: [m.probe(one, 16) for one in q], 64),
                 "full product": (lambda q=queries, c=centroids: [_native.dot(one[None], c, level) for one in q], 64),
-                "full product of a batch": (lambda q=queries, c=centroids: _native.dot(q, c, level), 64),
+                "tiled product of a batch": (lambda q=queries, c=centroids: _native.nearest(q, c, 16, 1), 64),
             },
         )
 
@@ -103,7 +103,7 @@ def main() -> None:
     piece = table[0, :8].copy()
     report(
         "pq, table of one subspace of 8 floats",
-        {v: (lambda v=v: _native.pq_table(piece, columns, v), 1) for v in levels},
+        {v: (lambda v=v: [_native.pq_table(piece, columns, v) for _ in range(1000)], 1000) for v in levels},
     )
 
     codecs(rng)

@@ -153,9 +153,20 @@ def test_the_comparison_with_peers_starts(data_folder, tmp_path):
 
 
 @pytest.mark.slow
-def test_benchmarks_start(data_folder):
-    """A smoke run: the smallest collection through the whole script."""
-    script = ROOT / "benchmarks" / "unsupervised.py"
-    run = subprocess.run([sys.executable, script, "scifact"], capture_output=True, text=True, check=False)
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("unsupervised.py scifact", "codec loss"),
+        ("scaling.py growth insuranceqa --sizes 2000 4000 --queries 10", "documents scored N^"),
+        ("scaling.py limits insuranceqa", "bandwidth of one thread"),
+        ("scaling.py synthetic 3000", "bytes a document"),
+    ],
+)
+def test_benchmarks_start(data_folder, command, told):
+    """Smoke runs of the whole scripts, over little."""
+    script, *arguments = command.split()
+    run = subprocess.run(
+        [sys.executable, ROOT / "benchmarks" / script, *arguments], capture_output=True, text=True, check=False
+    )
     assert run.returncode == 0, run.stderr
-    assert "codec loss" in run.stdout
+    assert told in run.stdout
