@@ -18,6 +18,8 @@ class Peer(ABC):
     """A system under test. Documents are named by their rows, vectors have unit length, searches use one thread."""
 
     name: ClassVar[str]
+    #: What the system must be given beside vectors and texts, None if nothing.
+    needs: ClassVar[str | None] = None
 
     @abstractmethod
     def build(self, vectors: Floats, texts: Sequence[str], *, threads: int) -> None:
@@ -41,9 +43,9 @@ class Peer(ABC):
         return None
 
 
-def extra(name: str, error: ImportError) -> MissingExtra:
+def extra(name: str, error: ImportError, which: str = "peers") -> MissingExtra:
     """Return the error for a system that is not installed."""
-    return MissingExtra(f"{name} needs an extra; install it with: pip install 'hi2[peers]' ({error})")
+    return MissingExtra(f"{name} needs an extra; install it with: pip install 'hi2[{which}]' ({error})")
 
 
 def load_faiss() -> Any:
