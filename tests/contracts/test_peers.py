@@ -11,6 +11,8 @@ import pytest
 import hi2
 from hi2.evaluation.peers import PEERS
 
+pytestmark = pytest.mark.slow
+
 EXTRAS = {"usearch": "usearch", "ScaNN": "scann"} | dict.fromkeys(
     ["BM25", "DocT5", "RRF (BM25, Flat)", "BM25, rescored", "LADR"], "bm25s"
 )
@@ -18,7 +20,9 @@ EXTRAS |= dict.fromkeys(["DeepCT", "UniCOIL", "DistilSPLADE"], "seismic")
 
 
 def weights(text):
-    return {word: float(n) for word, n in Counter(text.lower().split()).items()}
+    counts = Counter(text.lower().split())
+    length = sum(n * n for n in counts.values()) ** 0.5
+    return {word: n / length for word, n in counts.items()}
 
 
 @pytest.fixture(scope="module", params=list(PEERS))
