@@ -29,6 +29,17 @@ class Hybrid(Peer):
         """Search by vector and text."""
         return self.index.search(vector, text, k=k, **setting).ids
 
+    def search_batch(self, vectors: Floats, texts: Sequence[str], k: int, setting: Setting, *, threads: int) -> None:
+        """Search in one call with these threads."""
+        self.index.search(vectors, list(texts), k=k, threads=threads, **setting)
+
+    def candidates(self, vector: Floats, text: str, setting: Setting) -> tuple[Array, Array] | None:
+        """Return all that either side's lists hold."""
+        options = {**setting, "k": len(self.index), "refine": 0}
+        by_clusters = self.index.search(vector, text, **{**options, "terms": 0})
+        by_terms = self.index.search(vector, text, **{**options, "clusters": 0})
+        return by_clusters.ids, by_terms.ids
+
     def scored(self, vector: Floats, text: str, k: int, setting: Setting) -> int:
         """Return how many documents a query scores."""
         return int(self.index.search(vector, text, k=k, **setting).n_scored)
