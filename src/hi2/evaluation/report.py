@@ -50,8 +50,8 @@ def _how(plan: Plan) -> str:
     if plan.setting is not None:
         return "One setting for all, so that only what is compared differs."
     return (
-        f"Each system at the fastest setting that reaches {plan.goal:.0%} of Flat's Recall@100 on the tuning questions, "
-        f"else at its best. A star: differs from {plan.against} (paired t-test, Holm, p < {SIGNIFICANT})."
+        f"Each system at the fastest setting that reaches {plan.goal:.0%} of Flat's Recall@100 on the tuning questions,"
+        f" else at its best. A star: differs from {plan.against} (paired t-test, Holm, p < {SIGNIFICANT})."
     )
 
 
@@ -173,7 +173,8 @@ def as_html(text: str, plots: dict[str, str]) -> str:
             body.append(f"<p>{_inline(' '.join(lines))}</p>")
     title = html.escape(text.split("\n", 1)[0].removeprefix("# "))
     head = f"<meta charset='utf-8'><meta name='viewport' content='width=device-width'><title>{title}</title>"
-    return f"<!doctype html><html lang='en'><head>{head}<style>{_STYLE}</style></head><body>{''.join(body)}</body></html>\n"
+    head += f"<style>{_STYLE}</style>"
+    return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(body)}</body></html>\n"
 
 
 def _row(line: str, number: int) -> str:
