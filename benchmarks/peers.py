@@ -5,8 +5,8 @@
 Every system is built with all cores, swept over its own settings on the dev questions, and measured on the test
 questions at its operating points: the cheapest swept setting that reaches a share of Flat's Recall@100 on dev. A search
 of hi2 includes tokenization and reading its ids. Collections are looked for in the folder named by HI2_DATA; where one
-has no embeddings the built-in encoder makes them. Writes one JSON file and two plots a collection. Needs the extras
-``peers`` and ``plots``.
+has no embeddings the built-in encoder makes them. Writes a JSON file, a table and two plots for each collection. Needs
+the extras ``peers`` and ``plots``.
 """
 
 from __future__ import annotations
@@ -207,6 +207,7 @@ def run(name: str, systems: list[str], limit: int, out: Path) -> None:
     report["results"] = measure(peers, points, data, exact)
     out.mkdir(parents=True, exist_ok=True)
     (out / f"{name}.json").write_text(json.dumps(report, indent=1))
+    (out / f"{name}.md").write_text(table(report))
     show(report)
     plot(report, out)
 
@@ -223,6 +224,31 @@ def show(report: dict[str, Any]) -> None:
             f"{row['setting']}",
             flush=True,
         )
+
+
+def table(report: dict[str, Any]) -> str:
+    """The results as a Markdown table, systems in the order they were built, settings by rising recall."""
+    flat = report["flat"]["test"]
+    lines = [
+        f"### {report['collection']} ({report['n']:,} documents; Flat {flat:.4f} on test)",
+        "",
+        "| system | build | bytes a document | reaches on dev | Recall@100 on test (share) | agreement@10, @100 "
+        "| median ms | p99 ms | scored |",
+        "|---|---:|---:|---|---:|---:|---:|---:|---:|",
+    ]
+    for system, built in {"Flat": report["builds"]["Flat"], **report["builds"]}.items():
+        seconds = f"{built['seconds']:.0f} s" if "seconds" in built else ""
+        own = [row for row in report["results"] if row["system"] == system]
+        for row in sorted(own, key=lambda row: row["reaches"][0]):
+            reached = ", ".join("best" if r == "highest" else f"{100 * float(r):g} %" for r in row["reaches"])
+            scored = "" if row["scored"] is None else f"{row['scored']:,.0f}"
+            lines.append(
+                f"| {system} | {seconds} | {built['bytes_per_doc']:,.0f} | {'' if system == 'Flat' else reached} "
+                f"| {row['recall']:.4f} ({row['recall'] / flat:.3f}) "
+                f"| {row['agreement@10']:.3f}, {row['agreement@100']:.3f} "
+                f"| {row['median_ms']:.3f} | {row['p99_ms']:.2f} | {scored} |"
+            )
+    return "\n".join(lines) + "\n"
 
 
 def plot(report: dict[str, Any], out: Path) -> None:

@@ -23,6 +23,7 @@ def run(
     terms: int | None = typer.Option(None, help="Terms the query opens at most; 0 skips them."),
     per_doc: int | None = typer.Option(None, help="Only so many terms of a document count."),
     refine: int | None = typer.Option(None, help="Rescore this many times k hits."),
+    budget: int | None = typer.Option(None, help="Score at most this many documents."),
     as_json: bool = typer.Option(False, "--json", help="As data."),
 ) -> None:
     """Say which lists admitted a document, its scores and its rank, or why it was not found.
@@ -31,6 +32,6 @@ def run(
     """
     chosen = None if encoder is None else load_encoder(encoder)
     opened = HybridIndex.open(existing(index), encoder=chosen)
-    effort = {"k": k, "clusters": clusters, "terms": terms, "per_doc": per_doc, "refine": refine}
+    effort = {"k": k, "clusters": clusters, "terms": terms, "per_doc": per_doc, "refine": refine, "budget": budget}
     why = opened.explain(query, id=opened.parse_ids([id])[0], **effort)  # type: ignore[arg-type]
     typer.echo(json.dumps(why.to_dict(), ensure_ascii=False) if as_json else str(why))
