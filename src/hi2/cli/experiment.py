@@ -25,9 +25,7 @@ def run(
     limit: int | None = typer.Option(None, min=1, help="Only the first questions of every split."),
     systems: list[str] | None = typer.Option(None, "--system", help="Only these systems, beside Flat."),
     expansions: Path | None = typer.Option(None, help="Predicted questions for DocT5, one line a document."),
-    weights: list[str] | None = typer.Option(
-        None, help="NAME=FOLDER of term weights: DeepCT, UniCOIL, DistilSPLADE."
-    ),
+    weights: list[str] | None = typer.Option(None, help="NAME=FOLDER of term weights: DeepCT, UniCOIL, DistilSPLADE."),
 ) -> None:
     """Measure systems side by side and write a report.
 

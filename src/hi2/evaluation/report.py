@@ -134,7 +134,7 @@ def plot(plan: Plan, lines: Sequence[Line]) -> str:
         axes.legend(fontsize=8)
         figure.tight_layout()
         out = io.StringIO()
-        figure.savefig(out, format="svg", metadata={"Date": None})
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
         pyplot.close(figure)
     return out.getvalue()
 
