@@ -62,20 +62,29 @@ def probe(query: np.ndarray, centroids: np.ndarray, n: int) -> list[int]:
 def afford(
     clusters: list[int], terms: list[int], cluster_sizes: dict[int, int], list_lengths: dict[int, int], budget: int
 ) -> tuple[list[int], list[int]]:
-    """The lists a budget allows: clusters up to half of it, then the shortest terms, then clusters again."""
-    left, opened, kept = budget, 0, []
-    for term_turn in (True, False):
-        reserved = budget // 2 if term_turn and terms else 0
-        while opened < len(clusters) and cluster_sizes.get(clusters[opened], 0) + reserved <= left:
-            left -= cluster_sizes.get(clusters[opened], 0)
-            opened += 1
-        if term_turn:
-            for term in sorted(terms, key=lambda term: (list_lengths.get(term, 0), term)):
-                if list_lengths.get(term, 0) > left:
-                    break
-                left -= list_lengths.get(term, 0)
-                kept.append(term)
-    return clusters[:opened], kept
+    """The lists a budget allows: clusters up to half of it, then the shortest terms, then the clusters that still fit.
+
+    Where none fits, the nearest cluster that holds a document, else all lists: as much of it as may be scored.
+    """
+    left, opened, kept = budget, [], []
+    filed = sorted((list_lengths[term], term) for term in terms if list_lengths.get(term, 0) > 0)
+    rest = list(clusters)
+    while rest and cluster_sizes.get(rest[0], 0) + (budget // 2 if filed else 0) <= left:
+        left -= cluster_sizes.get(rest[0], 0)
+        opened.append(rest.pop(0))
+    for length, term in filed:
+        if length > left:
+            break
+        left -= length
+        kept.append(term)
+    for cluster in rest:
+        if left > 0 and cluster_sizes.get(cluster, 0) <= left:
+            left -= cluster_sizes.get(cluster, 0)
+            opened.append(cluster)
+    if left < budget:
+        return opened, kept
+    nearest = [cluster for cluster in clusters if cluster_sizes.get(cluster, 0) > 0][:1]
+    return (nearest, []) if nearest else (clusters, [term for _, term in filed])
 
 
 def candidates(labels: np.ndarray, opened: list[int], filed: list[list[int]], query_terms: list[int]) -> set[int]:

@@ -314,6 +314,15 @@ def test_native_search_checks_its_arguments(index, corpus):
         arguments[place] = bad
         with pytest.raises((ValueError, TypeError, RuntimeError)):
             _native.search(*arguments)
+    opened = (model, [(segment, None)], queries[0].copy(), none, 3, 10)
+    assert len(_native.opened_lists(*opened)[0]) > 0
+    for place, bad in [(2, queries[0, :5].copy()), (1, [segment]), (3, "words"), (4, -1), (5, -1), (5, "many")]:
+        arguments = list(opened)
+        arguments[place] = bad
+        with pytest.raises((ValueError, TypeError, RuntimeError)):
+            _native.opened_lists(*arguments)
+    with pytest.raises(ValueError, match="dimension"):
+        model.probe_together(queries[:, :5].copy(), 3)
     with pytest.raises(ValueError, match="does not exist"):
         _native.score(model, segment, queries[0].copy(), False, np.array([10**6], np.uint32))
     with pytest.raises(ValueError, match="no refine store"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -134,11 +136,40 @@ def test_explain_agrees_with_search(corpus):
 def test_a_list_the_budget_leaves_out_is_named(corpus):
     index = hi2.HybridIndex.build(corpus.vectors, corpus.texts, ids=corpus.ids, terms=hi2.BM25(per_doc=3))
     words = dict.fromkeys(" ".join(corpus.texts).split())
-    answers = ((word, index.search(corpus.vectors[0], word, k=500, clusters=0).ids.tolist()) for word in words)
-    word, held = next((word, held) for word, held in answers if len(held) > 1)
-    why = index.explain(corpus.vectors[0], word, id=held[0], clusters=0, budget=len(held) - 1)
+    answers = [(word, index.search(corpus.vectors[0], word, k=500, clusters=0).ids.tolist()) for word in words]
+    short = next((word, held) for word, held in answers if len(held) == 2)
+    long = next((word, held) for word, held in answers if len(held) > 4)
+    outside = next(id for id in long[1] if id not in short[1])
+    asked = f"{short[0]} {long[0]}"
+    why = index.explain(corpus.vectors[0], asked, id=outside, clusters=0, budget=3)
     assert why.outcome == "no shared list"
-    assert not why.terms[0].opened
-    assert "does not fit the budget" in str(why)
+    assert [match.opened for match in why.terms] == [False]
+    assert "its list does not fit the budget" in str(why)
     assert "A larger budget would reach it." in str(why)
-    assert index.explain(corpus.vectors[0], word, id=held[0], clusters=0, budget=len(held)).outcome != "no shared list"
+    assert index.explain(corpus.vectors[0], asked, id=outside, clusters=0, budget=10_000).outcome != "no shared list"
+
+    cut = index.search(corpus.vectors[0], long[0], k=500, clusters=0, budget=1)
+    assert cut.n_scored == 1
+    beyond = next(id for id in long[1] if id not in cut.ids)
+    why = index.explain(corpus.vectors[0], long[0], id=beyond, clusters=0, budget=1)
+    assert why.outcome == "no shared list"
+    assert "The budget ended before it was reached" in str(why)
+
+
+def test_advice_holds_within_a_budget(corpus):
+    """What an explanation says would let a document in does let it in."""
+    index = hi2.HybridIndex.build(corpus.vectors, corpus.texts, ids=corpus.ids)
+    given = 0
+    for i, (vector, text) in enumerate(zip(corpus.query_vectors, corpus.query_texts, strict=True)):
+        settings = {"clusters": 1 + i % 3, "per_doc": 1 + i % 3, "budget": 5 + 10 * i}
+        for id in corpus.ids[i::53]:
+            why = index.explain(vector, text, id=id, **settings)
+            if why.outcome != "no shared list":
+                continue
+            given += 1
+            changed = {**settings, "budget": 10**6}
+            advised = re.search(r"\(clusters=(\d+)\)", str(why))
+            if advised:
+                changed["clusters"] = int(advised[1])
+            assert index.explain(vector, text, id=id, **changed).outcome != "no shared list", str(why)
+    assert given > 50

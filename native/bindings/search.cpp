@@ -303,6 +303,15 @@ NewArray<std::uint32_t> probe(const ModelHandle& model, Array1<float> query, std
     return to_numpy(std::vector<std::uint32_t>(probed.begin(), probed.end()));
 }
 
+NewArray<std::uint32_t> probe_together(const ModelHandle& model, Array2<float> queries, std::size_t clusters) {
+    check(queries.shape(1) == model.model.dim, "queries do not have the index's dimension");
+    clusters = std::min(clusters, model.model.n_clusters);
+    std::vector<std::uint32_t> probed(queries.shape(0) * clusters);
+    if (clusters > 0)
+        this_threads_searcher().probe(model.model, queries.data(), queries.shape(0), clusters, probed.data());
+    return to_numpy(std::move(probed), {queries.shape(0), clusters});
+}
+
 // The lists a query opens: (clusters, terms).
 nb::tuple opened_lists(const ModelHandle& model, nb::list segments, Array1<float> query, Array1<std::uint32_t> terms,
                        std::size_t clusters, std::optional<std::size_t> budget) {
@@ -310,7 +319,9 @@ nb::tuple opened_lists(const ModelHandle& model, nb::list segments, Array1<float
     const LiveSegments live(model, segments);
     Searcher& searcher = this_threads_searcher();
     const auto probed = searcher.probe(model.model, query.data(), clusters);
-    const Opened opened = searcher.afford(live.segments, {probed, as_span(terms)}, budget.value_or(kNoBudget));
+    std::size_t n_term_lists = 0;
+    Opened opened{probed, as_span(terms)};
+    if (budget) opened = searcher.afford(live.segments, opened, *budget, n_term_lists);
     return nb::make_tuple(to_numpy(std::vector<std::uint32_t>(opened.clusters.begin(), opened.clusters.end())),
                           to_numpy(std::vector<std::uint32_t>(opened.terms.begin(), opened.terms.end())));
 }
@@ -374,7 +385,9 @@ void bind_search(nb::module_& m) {
     nb::class_<ModelHandle>(m, "Model", "The fitted parts as the search reads them.")
         .def(nb::new_(&make_model), "dim"_a, "centroids"_a.none(), "anchors"_a.none(), "codec"_a, "residual"_a,
              "refine"_a.none(), "refine_residual"_a)
-        .def("probe", probe, "query"_a, "clusters"_a, "The clusters a query opens, best first.");
+        .def("probe", probe, "query"_a, "clusters"_a, "The clusters a query opens, best first.")
+        .def("probe_together", probe_together, "queries"_a, "clusters"_a,
+             "The clusters every query of a batch opens, best first, by one matrix product.");
     nb::class_<SegmentHandle>(m, "Segment", "One segment's arrays, checked and ready to search.")
         .def(nb::new_(&make_segment), "n_docs"_a, "codes"_a, "refine_codes"_a.none(), "rows"_a, "row_bits"_a,
              "n_clusters"_a, "clusters"_a.none(), "copies"_a.none(), "n_terms"_a, "terms"_a.none())

@@ -1,6 +1,7 @@
 #include "hi2/search.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "hi2/kernels/dot.h"
@@ -13,6 +14,15 @@ constexpr std::size_t kBlock = 256;
 
 bool is_alive(const std::uint8_t* alive, Doc doc) {
     return alive == nullptr || (alive[doc >> 3] >> (doc & 7) & 1) != 0;
+}
+
+std::uint64_t n_alive(const std::uint8_t* alive, Doc begin, Doc end) {
+    if (alive == nullptr) return end - begin;
+    std::uint64_t n = 0;
+    for (; begin < end && (begin & 7) != 0; ++begin) n += is_alive(alive, begin);
+    for (; begin + 8 <= end; begin += 8) n += static_cast<std::uint64_t>(std::popcount(alive[begin >> 3]));
+    for (; begin < end; ++begin) n += is_alive(alive, begin);
+    return n;
 }
 
 }  // namespace
@@ -35,52 +45,79 @@ float Searcher::anchor_score(std::uint32_t cluster) {
     return anchor_scores_[cluster];
 }
 
-Opened Searcher::afford(std::span<const LiveSegment> segments, Opened wanted, std::size_t budget) {
-    if (budget == std::numeric_limits<std::size_t>::max()) return wanted;
+Opened Searcher::afford(std::span<const LiveSegment> segments, Opened wanted, std::size_t budget,
+                        std::size_t& n_term_lists) {
     const auto length = [](const Lists& lists, std::uint32_t key) {
         const std::size_t i = lists.directory().find(key);
         return i < lists.directory().size() ? lists.length(i) : 0;
     };
-    std::uint64_t left = budget;
-    std::size_t n_clusters = 0;
-    const auto open_clusters = [&](std::uint64_t reserved) {
-        for (; n_clusters < wanted.clusters.size(); ++n_clusters) {
-            const std::uint32_t cluster = wanted.clusters[n_clusters];
-            std::uint64_t cost = 0;
-            for (const LiveSegment& live : segments) {
-                const Directory& ranges = live.segment->clusters;
-                const std::size_t i = ranges.find(cluster);
-                if (i < ranges.size()) cost += ranges.end(i) - ranges.begin(i);
-                cost += length(live.segment->copies, cluster);
-            }
-            if (cost + reserved > left) return;
-            left -= cost;
+    const auto n_filed = [&](std::uint32_t cluster) {
+        std::uint64_t n = 0;
+        for (const LiveSegment& live : segments) {
+            const Directory& ranges = live.segment->clusters;
+            const std::size_t i = ranges.find(cluster);
+            if (i < ranges.size())
+                n += n_alive(live.alive, static_cast<Doc>(ranges.begin(i)), static_cast<Doc>(ranges.end(i)));
         }
+        return n;
+    };
+    const auto price = [&](std::uint32_t cluster) {
+        std::uint64_t cost = n_filed(cluster);
+        for (const LiveSegment& live : segments) cost += length(live.segment->copies, cluster);
+        return cost;
     };
     priced_.clear();
     for (const std::uint32_t term : wanted.terms) {
         std::uint64_t cost = 0;
         for (const LiveSegment& live : segments) cost += length(live.segment->terms, term);
-        priced_.emplace_back(cost, term);
+        if (cost > 0) priced_.emplace_back(cost, term);
     }
+    n_term_lists = priced_.size();
     std::sort(priced_.begin(), priced_.end());
-    open_clusters(priced_.empty() ? 0 : budget / 2);
+
+    std::uint64_t left = budget;
+    affordable_clusters_.clear();
     affordable_.clear();
+    std::size_t next = 0;  // clusters up to here are opened or passed over
+    for (; next < wanted.clusters.size(); ++next) {
+        const std::uint64_t cost = price(wanted.clusters[next]);
+        if (cost + (priced_.empty() ? 0 : budget / 2) > left) break;
+        left -= cost;
+        affordable_clusters_.push_back(wanted.clusters[next]);
+    }
     for (const auto& [cost, term] : priced_) {
         if (cost > left) break;
         left -= cost;
         affordable_.push_back(term);
     }
-    open_clusters(0);
-    return {wanted.clusters.first(n_clusters), affordable_};
+    for (; next < wanted.clusters.size() && left > 0; ++next) {
+        const std::uint64_t cost = price(wanted.clusters[next]);
+        if (cost > left) continue;
+        left -= cost;
+        affordable_clusters_.push_back(wanted.clusters[next]);
+    }
+    if (left < budget) return {affordable_clusters_, affordable_};
+    // Nothing that holds a document fitted.
+    for (const std::uint32_t cluster : wanted.clusters)
+        if (n_filed(cluster) > 0) {
+            affordable_clusters_.assign(1, cluster);
+            return {affordable_clusters_, {}, budget};
+        }
+    affordable_.clear();
+    for (const auto& [cost, term] : priced_) affordable_.push_back(term);
+    return {wanted.clusters, affordable_, budget};
 }
 
 std::span<const Hit> Searcher::search(const Model& model, std::span<const LiveSegment> segments, const float* query,
                                       std::span<const std::uint32_t> clusters, std::span<const std::uint32_t> terms,
                                       const SearchParams& params, SearchCost& cost) {
     begin_query(model, query);
-    const Opened opened = afford(segments, {clusters, terms}, params.budget);
+    const bool bounded = params.budget != std::numeric_limits<std::size_t>::max();
+    std::size_t n_term_lists = 0;
+    const Opened opened =
+        bounded ? afford(segments, {clusters, terms}, params.budget, n_term_lists) : Opened{clusters, terms};
     probed_ = opened.clusters;
+    limit_ = opened.limit;
     model.codec->prepare(query, state_);
     const bool refined = model.refine != nullptr && params.depth > 0;
     segments_ = segments;
@@ -92,7 +129,8 @@ std::span<const Hit> Searcher::search(const Model& model, std::span<const LiveSe
         refine(segments);
         top_.narrow(params.k);
     }
-    cost = {n_scored_, std::accumulate(opened_.begin(), opened_.end(), std::size_t{0})};
+    if (!bounded) n_term_lists = std::accumulate(opened_.begin(), opened_.end(), std::size_t{0});
+    cost = {n_scored_, n_term_lists};
     return top_.finish(row_of());
 }
 
@@ -159,6 +197,8 @@ void Searcher::score_range(std::uint32_t number, const LiveSegment& live, Doc be
         for (std::size_t i = 0; i < n; ++i) {
             const Doc doc = first + static_cast<Doc>(i);
             if (!is_alive(live.alive, doc)) continue;
+            if (limit_ == 0) return;
+            --limit_;
             ++n_scored_;
             top_.push(offset + scores_[i], number, doc, row_of());
         }
@@ -168,6 +208,8 @@ void Searcher::score_range(std::uint32_t number, const LiveSegment& live, Doc be
 void Searcher::score_pending(std::uint32_t number, const LiveSegment& live) {
     const Segment& segment = *live.segment;
     if (live.alive != nullptr) std::erase_if(pending_, [&](Doc doc) { return !is_alive(live.alive, doc); });
+    if (pending_.size() > limit_) pending_.resize(limit_);
+    limit_ -= pending_.size();
     n_scored_ += pending_.size();
     scores_.resize(kBlock);
     const std::span<const Doc> docs = pending_;

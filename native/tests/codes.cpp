@@ -137,7 +137,9 @@ int main() {
         check_rotation(dim);
         check_sign(dim, 1, 4);
         check_sign(dim, 1, 8);
+        check_sign(dim, 2, 5);
         check_sign(dim, 3, 6);
+        check_sign(dim, 4, 7);
         check_sign(dim, 8, 8);
     }
 }

@@ -164,6 +164,13 @@ int main() {
                 CHECK(hits.size() == expected.size());
                 for (std::size_t i = 0; i < hits.size(); ++i)
                     CHECK(hits[i].score == expected[i].score && hits[i].row == expected[i].row);
+
+                hi2::SearchParams bounded = params;
+                bounded.budget = 1 + own() % 80;
+                hi2::SearchCost less;
+                searcher.search(w.model, {&live, 1}, query.data(), probed, list, bounded, less);
+                CHECK(less.n_scored <= std::min(bounded.budget, cost.n_scored));
+                CHECK(less.n_term_lists == cost.n_term_lists);
             }
         });
     }
@@ -186,6 +193,11 @@ int main() {
     std::copy(kept.begin(), kept.end(), w.blob.begin());
     search_all(after);
     CHECK(before.n_scored == after.n_scored);
+
+    // A list whose length cannot be read is met while a budget prices it.
+    std::fill(w.blob.begin(), w.blob.end() - static_cast<std::ptrdiff_t>(hi2::kPadding), std::uint8_t{0xff});
+    CHECK_THROWS(searcher.search(w.model, {&live, 1}, query.data(), {}, every, {10, 9, 0, 50}, ignored), hi2::Damaged);
+    std::copy(kept.begin(), kept.end(), w.blob.begin());
 
     // So does a row that does not exist, met while a cluster's range is scored.
     const auto rows = w.rows;

@@ -30,7 +30,7 @@ class ClusterMatch:
 class TermMatch:
     """A query term the document is filed under: its rank among the document's terms, and whether that counts.
 
-    It counts where the rank is below ``per_doc`` and the term's list was ``opened``: a budget may leave out long lists.
+    A rank counts where it is below ``per_doc``. A budget may leave a long list unopened.
     """
 
     term: str
@@ -45,7 +45,8 @@ class Explanation:
 
     ``outcome`` is 'found', 'outscored', 'no shared list' or 'not in the index'. ``score`` is the codec's,
     ``refine_score`` the refine store's, ``exact_score`` the inner product where full vectors are kept. ``rank`` counts
-    from 1: by the refine store where ``rescored``, else by the codec among all documents scored.
+    from 1: by the refine store where ``rescored``, else by the codec among all documents scored. ``asked_clusters`` and
+    ``budget`` are the search's.
     """
 
     id: Id
@@ -64,6 +65,7 @@ class Explanation:
     unmatched_terms: tuple[str, ...] = ()
     no_terms: str | None = None
     asked_clusters: int = 0
+    budget: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
@@ -87,11 +89,12 @@ class Explanation:
             lines += self._way_in()
         for cluster in self.clusters:
             how = "a further cluster" if cluster.copy else "its cluster"
-            state = "opened" if cluster.opened else "not opened"
+            asked = cluster.place <= self.asked_clusters
+            state = "opened" if cluster.opened else "it does not fit the budget" if asked else "not opened"
             lines.append(f"- {how} {cluster.cluster} is number {cluster.place} for this query: {state}.")
         for term in self.terms:
-            unopened = "its list does not fit the budget" if not term.opened else "beyond per_doc, not counted"
-            state = "opened" if term.counts else unopened
+            unopened = "beyond per_doc, not counted" if not term.counts else "its list does not fit the budget"
+            state = "opened" if term.counts and term.opened else unopened
             lines.append(f"- its term {term.term!r} (number {term.rank + 1} of the document) is in the query: {state}.")
         if self.no_terms is not None:
             lines.append(f"- the query opened no term: {self.no_terms}.")
@@ -107,10 +110,12 @@ class Explanation:
     def _way_in(self) -> list[str]:
         """What would have let the document in."""
         nearest = min((match.place for match in self.clusters), default=None)
-        asked = nearest is not None and nearest <= self.asked_clusters
-        if asked or any(not match.opened for match in self.terms):
+        if any(match.opened for match in self.clusters) or any(match.counts and match.opened for match in self.terms):
+            return ["The budget ended before it was reached: a larger one would reach it."]
+        if (nearest or self.asked_clusters + 1) <= self.asked_clusters or any(match.counts for match in self.terms):
             return ["A larger budget would reach it."]
-        return [] if nearest is None else [f"Opening {nearest} clusters (clusters={nearest}) would reach it."]
+        more = "" if self.budget is None else " within a larger budget"
+        return [] if nearest is None else [f"Opening {nearest} clusters (clusters={nearest}){more} would reach it."]
 
 
 def explain(state: State, vector: Any, text: str | None, effort: Effort, *, id: Id) -> Explanation:
@@ -126,7 +131,10 @@ def explain(state: State, vector: Any, text: str | None, effort: Effort, *, id: 
     )
     clusters = _clusters(state, place, query, opened_clusters)
     terms, query_terms, unmatched = _terms(state, place, text, effort, numbers, opened_terms)
-    admitted = any(match.opened for match in clusters) or any(match.counts for match in terms)
+    admitted = any(match.opened for match in clusters) or any(match.counts and match.opened for match in terms)
+    if admitted and effort.budget is not None:  # the only list that was opened may have been cut
+        every = replace(effort, k=max(1, hits.n_scored), depth=0)
+        admitted = id in search(state, vector, text, every).ids.tolist()
 
     ids = hits.ids.tolist()
     rank = ids.index(id) + 1 if id in ids else None
@@ -147,6 +155,7 @@ def explain(state: State, vector: Any, text: str | None, effort: Effort, *, id: 
         unmatched_terms=unmatched,
         no_terms=_no_terms(state, text, effort, query_terms),
         asked_clusters=effort.clusters,
+        budget=effort.budget,
         **_scores(state, place, query),
     )
 
@@ -202,8 +211,7 @@ def _terms(
         at = np.flatnonzero(docs == place.doc)
         if len(at):
             rank = int(ranks[at[0]])
-            affordable = term in opened
-            matches.append(TermMatch(named[term], rank, affordable and rank < effort.per_doc, affordable))
+            matches.append(TermMatch(named[term], rank, rank < effort.per_doc, term in opened))
         elif all(not len(live.segment.native.term_list(term)[0]) for live in state.snapshot.lives):
             unmatched.append(named[term])
     names = tuple(named[term] for term in numbers.tolist())

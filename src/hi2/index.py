@@ -291,12 +291,14 @@ class HybridIndex:
         Where the index has an encoder, a string or a list of strings alone will do.
 
         ``clusters`` clusters are opened and up to ``terms`` terms; 0 skips a side, None takes the default. Only the
-        ``per_doc`` best terms of every document count, as if the index had been built with it (γ pruning apart).
+        ``per_doc`` best terms of every document count, as if the index had been built with it (γ and budgets apart).
         ``refine`` times k hits are rescored by the refine store, if there is one; 0 skips it. ``threads`` share a
         batch.
 
-        ``budget`` is how many documents may be scored at most: of the lists that would be opened, the longest terms and
-        the farthest clusters are left out until the rest fits. Term lists grow with the collection; a budget does not.
+        ``budget`` is how many documents may be scored at most. Whole lists are opened: clusters, nearest first, up to
+        half of it; then terms, the shortest lists first; then further clusters that still fit. Lists count by what they
+        hold, overlaps and documents beyond ``per_doc`` included. If not one list fits, the nearest is cut. Term lists
+        grow with the collection; a budget need not.
         """
         state = self._state
         effort = resolve_effort(

@@ -52,10 +52,12 @@ struct SearchParams {
     std::size_t budget = std::numeric_limits<std::size_t>::max();  // documents scored at most
 };
 
-// The lists a query opens.
+// The lists a query opens, and how many documents they may give: fewer than they hold only where not one list fitted
+// the budget.
 struct Opened {
     std::span<const std::uint32_t> clusters;
     std::span<const std::uint32_t> terms;
+    std::uint64_t limit = std::numeric_limits<std::uint64_t>::max();
 };
 
 // What a query cost.
@@ -82,10 +84,12 @@ class Searcher {
         model.centroids->nearest(queries, n_queries, n, probe_scratch_, out);
     }
 
-    // What of these lists a budget allows: clusters as they come, up to half of it where there are terms; then terms,
-    // the shortest lists first; then further clusters. Lists that overlap cost less than they are counted for, so a
-    // budget is never exceeded. Valid until the next call.
-    Opened afford(std::span<const LiveSegment> segments, Opened wanted, std::size_t budget);
+    // What of these lists a budget allows: clusters, nearest first, up to half of it where there are terms; then terms,
+    // the shortest lists first; then further clusters that still fit. Lists that overlap, and deleted documents of term
+    // lists, cost less than they are counted for, so a budget is never exceeded. Where not one list fits, the nearest
+    // cluster that holds a document is cut, else all lists together. n_term_lists becomes how many of the terms any
+    // document is filed under. Valid until the next call.
+    Opened afford(std::span<const LiveSegment> segments, Opened wanted, std::size_t budget, std::size_t& n_term_lists);
 
     // Codec (or refine) scores of some documents of one segment.
     void score(const Model& model, const Segment& segment, const float* query, bool refine, std::span<const Doc> docs,
@@ -125,7 +129,9 @@ class Searcher {
     Centroids::Scratch probe_scratch_;
     std::span<const std::uint32_t> probed_;
     std::vector<std::pair<std::uint64_t, std::uint32_t>> priced_;  // (length, term)
+    std::vector<std::uint32_t> affordable_clusters_;
     std::vector<std::uint32_t> affordable_;
+    std::uint64_t limit_ = 0;           // documents the opened lists may still give
     std::vector<std::size_t> lists_;    // of the segment's terms
     std::vector<std::uint8_t> opened_;  // by place in the query's terms
     std::vector<Doc> pending_;
