@@ -29,7 +29,7 @@ def run(
 ) -> None:
     """Measure systems side by side and write a report.
 
-    Example: hi2 experiment main --data hotpotqa --vectors hotpotqa/minilm --out results
+    Example: hi2 experiment ablation --data scifact --vectors scifact/minilm --out results
     """
     from hi2.evaluation.experiment import Inputs, Plan, Results
     from hi2.evaluation.experiment import run as run_plan
