@@ -93,7 +93,7 @@ def test_commands_of_the_pages_run(tmp_path, monkeypatch):
         "experiment",
     ]
     script = f"{shlex.quote(sys.executable)} -m hi2.cli"
-    for line in sorted(shown, key=lambda line: (order.index(line.split()[1]), -len(line))):
+    for line in sorted(shown, key=lambda line: (order.index(line.split()[1]), "--save-run" not in line, line)):
         done = subprocess.run(
             line.replace("hi2 ", f"{script} ", 1), shell=True, capture_output=True, text=True, check=False
         )
