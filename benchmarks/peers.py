@@ -259,14 +259,17 @@ def plot(report: dict[str, Any], out: Path) -> None:
     from matplotlib import pyplot
 
     for kind, label in (("latency", "median ms for one query, one thread"), ("bytes", "bytes a document")):
-        figure, axes = pyplot.subplots(figsize=(7, 4.5))
+        figure, axes = pyplot.subplots(figsize=(8, 4.5))
         for system in report["builds"]:
             rows = sorted((r for r in report["results"] if r["system"] == system), key=lambda r: r["median_ms"])
             x = [r["median_ms"] if kind == "latency" else report["builds"][system]["bytes_per_doc"] for r in rows]
-            axes.plot(x, [r["recall"] for r in rows], "o-", label=system, lw=2.5 if system.startswith("hi2") else 1)
+            ours: dict[str, Any] = {"lw": 3, "color": "0.5" if "compact" in system else "black"}
+            style = ours if system.startswith("hi2") else {"lw": 1}
+            axes.plot(x, [r["recall"] for r in rows], "o-", ms=4, label=system, **style)
         axes.axhline(report["flat"]["test"], color="0.6", lw=0.8, ls="--")
         axes.set(xscale="log", xlabel=label, ylabel="Recall@100", title=f"{report['collection']} ({report['n']:,})")
-        axes.legend(fontsize=7)
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
         figure.tight_layout()
         figure.savefig(out / f"{report['collection']}_{kind}.svg")
         pyplot.close(figure)

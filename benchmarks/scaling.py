@@ -58,6 +58,7 @@ class Point:
     scored: float
     recall: float
     agreement: float
+    full: bool  # every question got its k documents
 
 
 def settings(peer: Peer, n: int) -> Sequence[Setting]:
@@ -82,12 +83,15 @@ def curve(peer: Peer, n: int, questions: Questions, exact: list[list[int]]) -> l
         hits = found(peer, questions, setting)
         scored = [peer.scored(vector, text, K, setting) or 0 for vector, text in pairs[:100]]
         recall = mean_recall(hits, questions.relevant, k=K)
-        points.append(Point(setting, seconds, float(np.mean(scored)), recall, agreement(hits, exact, k=K)))
+        full = all(len(own) == K and -1 not in own for own in hits)
+        points.append(Point(setting, seconds, float(np.mean(scored)), recall, agreement(hits, exact, k=K), full))
     return points
 
 
-def exponent(sizes: list[int], costs: list[float]) -> float:
-    return float(np.polyfit(np.log(sizes), np.log(np.maximum(costs, 1e-9)), 1)[0])
+def exponent(sizes: list[int], costs: list[float]) -> str:
+    if len(sizes) < 2 or min(costs) <= 0:
+        return "?"
+    return f"{np.polyfit(np.log(sizes), np.log(costs), 1)[0]:.2f}"
 
 
 def growth(name: str, sizes: list[int], n_questions: int) -> None:
@@ -101,7 +105,8 @@ def growth(name: str, sizes: list[int], n_questions: int) -> None:
     for n in (TINY, *sizes):
         part = cut(data, n)
         asked = part.test if n > TINY else data.test
-        few = slice(0, n_questions)
+        few, others = slice(0, n_questions), slice(n_questions, 2 * n_questions)
+        held_out = Questions(asked.vectors[others], asked.texts[others], asked.relevant[others])
         asked = Questions(asked.vectors[few], asked.texts[few], asked.relevant[few])
         flat = PEERS["Flat"]()
         flat.build(part.vectors, part.texts, threads=threads())
@@ -112,7 +117,7 @@ def growth(name: str, sizes: list[int], n_questions: int) -> None:
             peer.build(part.vectors, part.texts, threads=threads())
             points = curve(peer, n, asked, exact)
             if n == TINY:  # what a call costs that finds its k documents among hardly more
-                fixed[system] = min(point.seconds for point in points)
+                fixed[system] = min(point.seconds for point in points if point.full)
                 print(f"{system}: {1e6 * fixed[system]:.0f} µs on {n} documents")
                 continue
             for goal, reached in goals.items():
@@ -121,9 +126,12 @@ def growth(name: str, sizes: list[int], n_questions: int) -> None:
                     print(f"{n:7d} {system:15s} {goal}: not reached", flush=True)
                     continue
                 best = min(enough, key=lambda point: point.seconds)
-                rows.setdefault((system, goal), []).append((n, best.seconds - fixed[system], best.scored))
+                # The fastest of many settings is fast by luck too; its time is that on questions it was not chosen by.
+                every = range(len(held_out.texts))
+                seconds = float(np.median([times(peer, held_out, best.setting, every) for _ in range(3)]))
+                rows.setdefault((system, goal), []).append((n, seconds - fixed[system], best.scored))
                 print(
-                    f"{n:7d} {system:15s} {goal}: {1e6 * best.seconds:.0f} µs, {best.scored:.0f} scored, "
+                    f"{n:7d} {system:15s} {goal}: {1e6 * seconds:.0f} µs, {best.scored:.0f} scored, "
                     f"recall {best.recall / recall:.3f}, agreement {best.agreement:.3f}  {dict(best.setting)}",
                     flush=True,
                 )
@@ -132,8 +140,8 @@ def growth(name: str, sizes: list[int], n_questions: int) -> None:
     for (system, goal), costs in rows.items():
         ns = [n for n, _, _ in costs]
         print(
-            f"{system}, {goal}: latency without the fixed part N^{exponent(ns, [s for _, s, _ in costs]):.2f}, "
-            f"documents scored N^{exponent(ns, [count for _, _, count in costs]):.2f}"
+            f"{system}, {goal}: latency without the fixed part N^{exponent(ns, [s for _, s, _ in costs])}, "
+            f"documents scored N^{exponent(ns, [count for _, _, count in costs])}"
         )
 
 

@@ -41,7 +41,9 @@ bool machine_has_avx2() {
 }  // namespace
 
 Simd best_simd() {
-    return machine_has_avx2() ? Simd::avx2 : Simd::scalar;
+    // Asked once: under a hypervisor a cpuid costs ten microseconds.
+    static const Simd best = machine_has_avx2() ? Simd::avx2 : Simd::scalar;
+    return best;
 }
 
 Simd parse_simd(const char* name) {
