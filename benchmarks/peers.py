@@ -23,11 +23,22 @@ from typing import Any
 import numpy as np
 
 import hi2
-from hi2.evaluation.datasets import Collection
+from hi2.evaluation.collections import open_collection
 from hi2.evaluation.measures import agreement, mean_recall
 from hi2.evaluation.peers import PEERS, Peer, Setting
 
 K = 100
+SYSTEMS = [
+    "faiss IVF-Flat",
+    "faiss IVF-OPQ",
+    "faiss IVF-PQfs+refine",
+    "faiss HNSW32",
+    "faiss HNSW32-SQ8",
+    "usearch",
+    "ScaNN",
+    "hi2",
+    "hi2 compact",
+]
 SHARES = (0.95, 0.97, 0.99, 0.995, 1.0)
 REPEATS = 3
 CHUNK = 100
@@ -52,8 +63,8 @@ class Data:
 def load(name: str, limit: int, test: str = "test") -> Data:
     """Read a collection; ``test`` is the split whose questions are measured."""
     folder = Path(os.environ["HI2_DATA"]) / name
-    collection = Collection(folder)
-    ids, texts = (list(part) for part in zip(*collection.documents(), strict=True))
+    collection = open_collection(folder)
+    ids, texts = (list(part) for part in zip(*((d.id, d.text) for d in collection.documents()), strict=True))
     queries = collection.queries()
     if (folder / "minilm").is_dir():
         vectors = np.load(folder / "minilm" / "corpus.npy").astype(np.float32)
@@ -64,9 +75,9 @@ def load(name: str, limit: int, test: str = "test") -> Data:
     rows, places = {id: row for row, id in enumerate(queries)}, {id: row for row, id in enumerate(ids)}
 
     def questions(split: str) -> Questions:
-        judged = {id: grades for id, grades in collection.judgements(split).items() if id in rows}
-        names = list(judged)[:limit]
-        relevant = [[places[doc] for doc, grade in judged[id].items() if grade > 0 and doc in places] for id in names]
+        judged: Any = collection.judgements(split)
+        names = judged.queries[:limit]
+        relevant = [[places[doc] for doc in judged.relevant(id) if doc in places] for id in names]
         return Questions(asked[[rows[id] for id in names]], [queries[id] for id in names], relevant)
 
     return Data(name, texts, vectors, questions("dev"), questions(test))
@@ -268,7 +279,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("collections", nargs="+")
     parser.add_argument("--out", type=Path, default=Path("results"))
-    parser.add_argument("--systems", nargs="+", choices=list(PEERS), default=list(PEERS))
+    parser.add_argument("--systems", nargs="+", choices=list(PEERS), default=SYSTEMS)
     parser.add_argument("--queries", type=int, default=1000, help="of each split at most")
     arguments = parser.parse_args()
     for name in arguments.collections:

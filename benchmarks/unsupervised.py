@@ -17,11 +17,12 @@ import resource
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import hi2
-from hi2.evaluation.datasets import Collection
+from hi2.evaluation.collections import open_collection
 from hi2.evaluation.measures import agreement, mean_recall
 
 K = 100
@@ -29,15 +30,15 @@ K = 100
 
 def load(name: str) -> tuple[list[str], list[str], np.ndarray, list[str], np.ndarray, list[list[str]]]:
     folder = Path(os.environ["HI2_DATA"]) / name
-    collection = Collection(folder)
-    ids, texts = zip(*collection.documents(), strict=True)
+    collection = open_collection(folder)
+    ids, texts = zip(*((d.id, d.text) for d in collection.documents()), strict=True)
     vectors = np.load(folder / "minilm" / "corpus.npy").astype(np.float32)
     queries = collection.queries()
     rows = {id: row for row, id in enumerate(queries)}
-    judged = collection.judgements("test")
-    wanted = [id for id in judged if id in rows]
+    judged: Any = collection.judgements("test")
+    wanted = judged.queries
     query_vectors = np.load(folder / "minilm" / "queries.npy")[[rows[id] for id in wanted]].astype(np.float32)
-    relevant = [[doc for doc, grade in judged[id].items() if grade > 0] for id in wanted]
+    relevant = [judged.relevant(id) for id in wanted]
     return list(ids), list(texts), vectors, [queries[id] for id in wanted], query_vectors, relevant
 
 

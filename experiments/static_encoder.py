@@ -37,7 +37,8 @@ import numpy as np
 
 from hi2 import _native
 from hi2.cli.quickstart import stdlib_documents
-from hi2.evaluation.datasets import Collection
+from hi2.evaluation.collections import Collection, open_collection
+from hi2.evaluation.measures import Measure
 from hi2.text.tokenizer import Tokenizer
 
 DIM = 256
@@ -51,8 +52,12 @@ LEARNING_RATE = 0.02
 COLLECTIONS = ("hotpotqa", "insuranceqa", "scifact")
 
 
+def texts_of(name: str) -> list[str]:
+    return [document.text for document in data(name).documents()]
+
+
 def data(name: str) -> Collection:
-    return Collection(Path(os.environ["HI2_DATA"]) / name)
+    return open_collection(Path(os.environ["HI2_DATA"]) / name)
 
 
 # -- texts ------------------------------------------------------------------------------------------------------------
@@ -138,12 +143,12 @@ def mixtures(vocabulary: list[str], defined: list[str], n: int) -> list[str]:
 def make_texts(model: Path, wordnet: Path, out: Path) -> None:
     """Encode what the given vectors lack: short texts, other fields, rare words, and every token alone."""
     rng = random.Random(0)
-    arxiv = [text for _, text in data("arxiv").documents()]
+    arxiv = texts_of("arxiv")
     sources = {
         "arxiv_titles": rng.sample(list(data("arxiv").queries().values()), 20_000),
         "arxiv_sentences": sentences(arxiv, 20_000, rng),
-        "hotpotqa_sentences": sentences([text for _, text in data("hotpotqa").documents()], 25_000, rng),
-        "insuranceqa_sentences": sentences([text for _, text in data("insuranceqa").documents()], 10_000, rng),
+        "hotpotqa_sentences": sentences(texts_of("hotpotqa"), 25_000, rng),
+        "insuranceqa_sentences": sentences(texts_of("insuranceqa"), 10_000, rng),
         "arxiv_abstracts": rng.sample(arxiv, 8_000),
         "python": sorted(f"{name} {text}" for name, text in stdlib_documents()),
     }
@@ -172,11 +177,11 @@ def training_set(out: Path, without: str | None) -> tuple[list[str], np.ndarray]
             continue
         collection = data(name)
         folder = collection.folder / "minilm"
-        own = [text for _, text in collection.documents()]
+        own = [document.text for document in collection.documents()]
         texts += own
         vectors.append(np.load(folder / "corpus.npy"))
-        queries, test = collection.queries(), collection.judgements("test")
-        train = collection.judgements("train")
+        queries, test = collection.queries(), set(collection.judgements("test").queries)
+        train = set(collection.judgements("train").queries)
         rows = [i for i, id in enumerate(queries) if id in train and id not in test]
         every = list(queries.values())
         texts += [every[i] for i in rows]
@@ -278,21 +283,17 @@ def score(folder: Path) -> None:
 
     for name in COLLECTIONS:
         collection = data(name)
-        ids, texts = (list(part) for part in zip(*collection.documents(), strict=True))
-        place = {id: i for i, id in enumerate(ids)}
+        ids, texts = (list(part) for part in zip(*((d.id, d.text) for d in collection.documents()), strict=True))
         queries, judged = collection.queries(), collection.judgements("test")
-        names = [id for id in judged if id in queries]
+        names = judged.queries
         documents, asked = encode(texts), encode([queries[id] for id in names])
         gains, recalls = [], []
         for id, query in zip(names, asked, strict=True):
-            grades = {place[doc]: grade for doc, grade in judged[id].items() if grade > 0 and doc in place}
             scores = documents @ query
             best = np.argpartition(-scores, 100)[:100]
-            best = best[np.argsort(-scores[best])].tolist()
-            gain = sum(grades.get(doc, 0) / np.log2(rank + 2) for rank, doc in enumerate(best[:10]))
-            ideal = sum(g / np.log2(rank + 2) for rank, g in enumerate(sorted(grades.values(), reverse=True)[:10]))
-            gains.append(gain / ideal)
-            recalls.append(len(set(best) & set(grades)) / len(grades))
+            found = judged.gains(id, [ids[doc] for doc in best[np.argsort(-scores[best])]])
+            gains.append(Measure("nDCG", 10)(found, judged.ideal(id)))
+            recalls.append(Measure("R", 100)(found, judged.ideal(id)))
         print(f"{name}: nDCG@10 {np.mean(gains):.3f}, Recall@100 {np.mean(recalls):.3f}", flush=True)
 
 

@@ -50,7 +50,19 @@ def test_commands_of_the_pages_run(tmp_path, monkeypatch):
         if line.strip().startswith("hi2 ")
     }
     verbs = {line.split()[1] for line in shown}
-    assert verbs == {"quickstart", "build", "add", "delete", "search", "explain", "info", "verify", "merge"}
+    assert verbs == {
+        "quickstart",
+        "build",
+        "add",
+        "delete",
+        "search",
+        "explain",
+        "info",
+        "verify",
+        "merge",
+        "eval",
+        "experiment",
+    }
     monkeypatch.chdir(tmp_path)
     rows = [(f"doc-{i}", f"Hamlet was written by person {i}") for i in range(20)]
     lines = "".join(json.dumps({"_id": id, "text": text}) + "\n" for id, text in rows)
@@ -60,12 +72,34 @@ def test_commands_of_the_pages_run(tmp_path, monkeypatch):
     Path("new.jsonl").write_text(lines.replace("Hamlet", "Macbeth"))
     Path("q.tsv").write_text("q1\twho wrote Hamlet\n")
     np.save("corpus.npy", hi2.StaticEncoder()([text for _, text in rows]))
-    order = ["build", "add", "merge", "search", "explain", "info", "verify", "delete", "quickstart"]
+    Path("scifact/queries.jsonl").write_text(lines)
+    Path("scifact/qrels").mkdir()
+    for split, ids in (("train", range(10)), ("test", range(10, 20))):
+        Path(f"scifact/qrels/{split}.tsv").write_text("".join(f"doc-{i}\tdoc-{i}\t1\n" for i in ids))
+    Path("scifact/minilm").mkdir()
+    for name in ("corpus", "queries"):
+        np.save(f"scifact/minilm/{name}.npy", np.load("corpus.npy"))
+    order = [
+        "build",
+        "add",
+        "merge",
+        "search",
+        "explain",
+        "info",
+        "verify",
+        "delete",
+        "quickstart",
+        "eval",
+        "experiment",
+    ]
     script = f"{shlex.quote(sys.executable)} -m hi2.cli"
-    for line in sorted(shown, key=lambda line: (order.index(line.split()[1]), line)):
+    for line in sorted(shown, key=lambda line: (order.index(line.split()[1]), "--save-run" not in line, line)):
         done = subprocess.run(
             line.replace("hi2 ", f"{script} ", 1), shell=True, capture_output=True, text=True, check=False
         )
+        if "experiment" in line and importlib.util.find_spec("matplotlib") is None:
+            assert "hi2[lab]" in done.stderr
+            continue
         assert done.returncode == 0, f"{line}: {done.stderr}"
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hi2
-from hi2.evaluation.datasets import Collection
+from hi2.evaluation.collections import open_collection
 from hi2.evaluation.measures import agreement, mean_recall
 
 K = 100
@@ -18,15 +18,15 @@ def collection(request, data_folder):
     folder = data_folder / request.param
     if not (folder / "minilm").is_dir():
         pytest.skip(f"{folder.name} with its vectors is not in HI2_DATA")
-    source = Collection(folder)
-    ids, texts = (list(part) for part in zip(*source.documents(), strict=True))
+    source = open_collection(folder)
+    ids, texts = (list(part) for part in zip(*((d.id, d.text) for d in source.documents()), strict=True))
     vectors = np.load(folder / "minilm" / "corpus.npy").astype(np.float32)
     queries = source.queries()
     judged = source.judgements("test")
     rows = {id: row for row, id in enumerate(queries)}
-    names = [id for id in judged if id in rows]
+    names = judged.queries
     query_vectors = np.load(folder / "minilm" / "queries.npy")[[rows[id] for id in names]].astype(np.float32)
-    relevant = [[doc for doc, grade in judged[id].items() if grade > 0] for id in names]
+    relevant = [judged.relevant(id) for id in names]
     exact = []
     for query in query_vectors:
         scores = vectors @ query

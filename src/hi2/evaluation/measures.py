@@ -1,11 +1,54 @@
-"""How much of what matters was found?"""
+"""How much of what matters was found? Named as in ir-measures: RR@10, R@100, nDCG@10, Success@5."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from hi2.errors import invalid
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure of one ranking, up to rank ``k``.
+
+    >>> Measure("R", 2)([1, 0, 1], [1, 1, 1])
+    0.3333333333333333
+    """
+
+    kind: str
+    k: int
+
+    @classmethod
+    def named(cls, name: str) -> Measure:
+        """Return the measure of this name."""
+        match = re.fullmatch(r"(RR|R|nDCG|Success)@([1-9][0-9]*)", name)
+        if match is None:
+            raise invalid("measures", "RR@k, R@k, nDCG@k or Success@k", repr(name))
+        return cls(match[1], int(match[2]))
+
+    def __str__(self) -> str:
+        return f"{self.kind}@{self.k}"
+
+    def __call__(self, gains: Sequence[int], ideal: Sequence[int]) -> float:
+        """Return its value for the grades of a ranking, given the grades of all relevant documents, best first."""
+        top = gains[: self.k]
+        if self.kind == "RR":
+            return next((1 / rank for rank, gain in enumerate(top, 1) if gain > 0), 0.0)
+        if self.kind == "R":
+            return sum(gain > 0 for gain in top) / len(ideal) if ideal else 0.0
+        if self.kind == "Success":
+            return float(any(gain > 0 for gain in top))
+        best = _discounted(ideal[: self.k])
+        return _discounted(top) / best if best else 0.0
+
+
+def _discounted(gains: Sequence[int]) -> float:
+    return float(np.sum(np.asarray(gains, float) / np.log2(np.arange(2, len(gains) + 2))))
 
 
 def recall(found: Sequence[Any], relevant: Collection[Any], *, k: int) -> float:

@@ -68,7 +68,7 @@ class Tokenizer:
         if isinstance(source, (Tokenizer, WordTokenizer)):
             return source
         if source is None:
-            return cls(_bert_definition())
+            return cls(bert_definition())
         if not isinstance(source, (str, Path)):
             if hasattr(source, "to_str"):
                 return cls(source.to_str())
@@ -200,7 +200,7 @@ def restore_analyzer(definition: str) -> Analyzer:
     return WordTokenizer.restore(definition) if kind == WordTokenizer.KIND else Tokenizer(definition)
 
 
-def _bert_definition() -> str:
+def bert_definition() -> str:
     """BERT's uncased WordPiece, from the vocabulary shipped beside this file."""
     import tokenizers
     from tokenizers import models, normalizers, pre_tokenizers

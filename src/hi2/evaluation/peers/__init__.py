@@ -1,12 +1,19 @@
 """Other systems, each in a file of its own, behind one shape: build, search, sweep."""
 
+from hi2.evaluation.peers.bm25 import BM25s
+from hi2.evaluation.peers.doct5 import DocT5
 from hi2.evaluation.peers.flat import FaissFlat
+from hi2.evaluation.peers.fused import Fused
 from hi2.evaluation.peers.hnsw import FaissHNSW, FaissHNSWSQ8
-from hi2.evaluation.peers.hybrid import Hybrid, HybridCompact
+from hi2.evaluation.peers.hybrid import ClustersOnly, Hybrid, HybridCompact, HybridFlat, HybridOPQ, TermsOnly
 from hi2.evaluation.peers.ivf import FaissIVF
 from hi2.evaluation.peers.ivf_fastscan import FaissIVFFastScan
 from hi2.evaluation.peers.ivf_opq import FaissIVFOPQ
+from hi2.evaluation.peers.ivf_pq import FaissIVFPQ
+from hi2.evaluation.peers.ladr import Ladr
+from hi2.evaluation.peers.learned_sparse import DeepCT, DistilSPLADE, UniCOIL
 from hi2.evaluation.peers.peer import Peer, Setting
+from hi2.evaluation.peers.rescored import Rescored
 from hi2.evaluation.peers.scann import ScaNN
 from hi2.evaluation.peers.usearch import USearch
 
@@ -16,6 +23,7 @@ PEERS: dict[str, type[Peer]] = {
     for peer in (
         FaissFlat,
         FaissIVF,
+        FaissIVFPQ,
         FaissIVFOPQ,
         FaissIVFFastScan,
         FaissHNSW,
@@ -24,6 +32,18 @@ PEERS: dict[str, type[Peer]] = {
         ScaNN,
         Hybrid,
         HybridCompact,
+        HybridOPQ,
+        HybridFlat,
+        TermsOnly,
+        ClustersOnly,
+        BM25s,
+        DocT5,
+        DeepCT,
+        UniCOIL,
+        DistilSPLADE,
+        Fused,
+        Rescored,
+        Ladr,
     )
 }
 

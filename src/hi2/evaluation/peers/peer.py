@@ -18,6 +18,8 @@ class Peer(ABC):
     """A system under test. Documents are named by their rows, vectors have unit length, searches use one thread."""
 
     name: ClassVar[str]
+    #: What the system must be given beside vectors and texts, None if nothing.
+    needs: ClassVar[str | None] = None
 
     @abstractmethod
     def build(self, vectors: Floats, texts: Sequence[str], *, threads: int) -> None:
@@ -40,10 +42,19 @@ class Peer(ABC):
         """Return how many documents a query scores, None where the system does not say."""
         return None
 
+    def candidates(self, vector: Floats, text: str, setting: Setting) -> tuple[Array, Array] | None:
+        """Return the rows a query meets by clusters and by terms, None where the system has no such lists."""
+        return None
 
-def extra(name: str, error: ImportError) -> MissingExtra:
+    def search_batch(self, vectors: Floats, texts: Sequence[str], k: int, setting: Setting, *, threads: int) -> None:
+        """Search many at once, as fast as the system can; only its time is looked at."""
+        for vector, text in zip(vectors, texts, strict=True):
+            self.search(vector, text, k, setting)
+
+
+def extra(name: str, error: ImportError, which: str = "peers") -> MissingExtra:
     """Return the error for a system that is not installed."""
-    return MissingExtra(f"{name} needs an extra; install it with: pip install 'hi2[peers]' ({error})")
+    return MissingExtra(f"{name} needs an extra; install it with: pip install 'hi2[{which}]' ({error})")
 
 
 def load_faiss() -> Any:
@@ -72,6 +83,14 @@ class FaissPeer(Peer):
         """Search with the setting applied."""
         rows: Array = self.index.search(vector[None], k, params=self.parameters(setting))[1][0]
         return rows
+
+    def search_batch(self, vectors: Floats, texts: Sequence[str], k: int, setting: Setting, *, threads: int) -> None:
+        """Search in one call with these threads."""
+        faiss = load_faiss()
+
+        faiss.omp_set_num_threads(threads)
+        self.index.search(vectors, k, params=self.parameters(setting))
+        faiss.omp_set_num_threads(1)
 
     def parameters(self, setting: Setting) -> Any:
         """Return faiss's search parameters for a setting."""

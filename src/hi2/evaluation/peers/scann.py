@@ -39,6 +39,12 @@ class ScaNN(Peer):
         )[0]
         return rows
 
+    def search_batch(self, vectors: Floats, texts: Sequence[str], k: int, setting: Setting, *, threads: int) -> None:
+        """Search in one call, as parallel as it likes."""
+        self.index.search_batched_parallel(
+            vectors, k, leaves_to_search=setting["leaves"], pre_reorder_num_neighbors=setting["reorder"]
+        )
+
     def sweep(self) -> Sequence[Setting]:
         """Return rising leaves at three depths."""
         return [{"leaves": n, "reorder": depth} for n in PROBES if n <= self._leaves for depth in (150, 300, 600)]

@@ -35,6 +35,11 @@ class USearch(Peer):
         rows: Array = self.index.search(vector, k, threads=1).keys
         return rows
 
+    def search_batch(self, vectors: Floats, texts: Sequence[str], k: int, setting: Setting, *, threads: int) -> None:
+        """Search in one call with these threads."""
+        self.index.expansion_search = setting["expansion"]
+        self.index.search(vectors, k, threads=threads)
+
     def sweep(self) -> Sequence[Setting]:
         """Return rising efforts."""
         return [{"expansion": effort} for effort in EFFORTS]

@@ -1,0 +1,106 @@
+"""``hi2 eval``: one system on one collection, or a run that was made elsewhere."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from hi2.cli.options import settings
+from hi2.progress import Progress
+
+MEASURES = "RR@10,nDCG@10,R@100"
+
+
+def run(
+    data: str = typer.Option(help="Collection: a folder or an ir_datasets id."),
+    system: str = typer.Option("hi2", help="The system that is built and searched."),
+    vectors: Path | None = typer.Option(None, help="Folder with corpus.npy and queries.npy."),
+    encoder: str = typer.Option("static", help="Encoder that makes the vectors where none are given."),
+    run_file: Path | None = typer.Option(None, "--run", help="Judge this TREC run instead of building anything."),
+    save_run: Path | None = typer.Option(None, help="Write the hits as a TREC run."),
+    split: str = typer.Option("test", help="Split that is reported."),
+    limit: int | None = typer.Option(None, min=1, help="Only the first questions of every split."),
+    measures: str = typer.Option(MEASURES, help="RR@k, nDCG@k, R@k, Success@k, with commas between."),
+    cache: Path = typer.Option(Path("vectors"), help="Where an encoder's vectors are kept."),
+) -> None:
+    """Measure one system on one collection.
+
+    Examples: hi2 eval --data scifact --save-run run.txt      hi2 eval --data scifact --run run.txt
+    """
+    from hi2.evaluation.measures import Measure
+
+    named = [Measure.named(name.strip()) for name in measures.split(",")]
+    if run_file is not None:
+        _show(_judge(data, run_file, split, named))
+        return
+    from hi2.evaluation.experiment import Inputs, Plan
+    from hi2.evaluation.runs import write_run
+    from hi2.evaluation.task import load_task
+    from hi2.evaluation.trial import K, Trial, cores
+
+    plan = Plan.load("main").only([system])
+    task = load_task(
+        data,
+        vectors=vectors,
+        encoder=encoder,
+        cache=cache,
+        test=split,
+        limit=limit,
+        progress=Progress(settings.progress),
+    )
+    flat = Trial.build(_system(Inputs(), "Flat", task), task, threads=cores())
+    exact = flat.rows(task.test, {}, K)
+    goal = plan.goal * float(flat.values(task.tune, flat.rows(task.tune, {}, K), Measure("R", K)).mean())
+    trial = flat if system == "Flat" else Trial.build(_system(Inputs(), system, task), task, threads=cores())
+    outcome = trial.measure(trial.tune(goal).setting, named, exact)
+    if save_run is not None:
+        found = {id: [task.ids[row] for row in rows] for id, rows in zip(task.test.ids, outcome.rows, strict=True)}
+        write_run(save_run, system.replace(" ", "-"), found)
+    _show(
+        {
+            "system": system,
+            "collection": task.name,
+            "encoder": task.encoder,
+            **outcome.to_json(),
+            "bytes_per_doc": trial.peer.n_bytes / len(task.ids),
+            "build_seconds": trial.build_seconds,
+        }
+    )
+
+
+def _system(inputs: Any, name: str, task: Any) -> Any:
+    from hi2.errors import invalid
+    from hi2.evaluation.peers import PEERS
+
+    if name not in PEERS:
+        raise invalid("--system", f"one of {', '.join(PEERS)}", f"'{name}'")
+    system = inputs.system(name, task)
+    if system is None:
+        raise invalid(
+            "--system", f"one that needs no more than the collection ({name}: {PEERS[name].needs})", f"'{name}'"
+        )
+    return system
+
+
+def _judge(data: str, run_file: Path, split: str, measures: list[Any]) -> dict[str, Any]:
+    from hi2.errors import InvalidParameter
+    from hi2.evaluation.collections import open_collection
+    from hi2.evaluation.runs import read_run
+
+    collection = open_collection(data)
+    passages = {document.id: document.text for document in collection.documents()}
+    judged, found = collection.judgements(split, passages=passages), read_run(run_file)
+    for query, ids in found.items():
+        unknown = next((id for id in ids if id not in passages), None)
+        if unknown is not None:
+            raise InvalidParameter(f"{run_file}: the document {unknown!r} of query {query!r} is not in the collection.")
+    values = {str(m): [m(judged.gains(q, found.get(q, [])), judged.ideal(q)) for q in judged.queries] for m in measures}
+    means = {name: sum(own) / len(own) for name, own in values.items()}
+    return {"run": str(run_file), "collection": collection.name, "queries": len(judged.queries), "measures": means}
+
+
+def _show(report: dict[str, Any]) -> None:
+    typer.echo(json.dumps(report, indent=1, ensure_ascii=False))

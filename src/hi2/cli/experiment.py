@@ -1,0 +1,66 @@
+"""``hi2 experiment``: the paper's tables and figures on one's own data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from hi2.cli.options import settings
+from hi2.errors import invalid
+from hi2.progress import Progress
+
+
+def run(
+    name: str = typer.Argument(help="main, tradeoff, ablation, robustness, codecs, ivf-gap, or a .toml file."),
+    data: list[str] = typer.Option(help="Collection: a folder or an ir_datasets id; give it again for another."),
+    vectors: list[Path] | None = typer.Option(
+        None, help="Folder with corpus.npy and queries.npy, one for each --data; several compare embeddings."
+    ),
+    encoder: list[str] | None = typer.Option(
+        None, help="Encoder that makes (and keeps) the vectors where none are given; several compare embeddings."
+    ),
+    out: Path = typer.Option(help="Folder for results and reports; what is already there is not measured again."),
+    split: str = typer.Option("test", help="Split that is reported."),
+    limit: int | None = typer.Option(None, min=1, help="Only the first questions of every split."),
+    systems: list[str] | None = typer.Option(None, "--system", help="Only these systems, beside Flat."),
+    expansions: Path | None = typer.Option(None, help="Predicted questions for DocT5, one line a document."),
+    weights: list[str] | None = typer.Option(None, help="NAME=FOLDER of term weights: DeepCT, UniCOIL, DistilSPLADE."),
+) -> None:
+    """Measure systems side by side and write a report.
+
+    Example: hi2 experiment ablation --data scifact --vectors scifact/minilm --out results
+    """
+    from hi2.evaluation.experiment import Inputs, Plan, Results
+    from hi2.evaluation.experiment import run as run_plan
+    from hi2.evaluation.report import write
+    from hi2.evaluation.task import load_task
+
+    plan = Plan.load(name).only(systems)
+    given = dict(_pair(text) for text in weights or [])
+    inputs = Inputs(expansions, given)
+    results, progress, lines = Results(out), Progress(settings.progress), []
+    if vectors and len(data) > 1 and len(vectors) != len(data):
+        raise invalid("--vectors", f"one folder for each --data ({len(data)})", len(vectors))
+    for i, source in enumerate(data):
+        folders: list[Path | None] = [None] if not vectors else [vectors[i]] if len(data) > 1 else list(vectors)
+        for folder in folders:
+            for chosen in (encoder or ["static"]) if folder is None else ["static"]:
+                task = load_task(
+                    source,
+                    vectors=folder,
+                    encoder=chosen,
+                    cache=out / "vectors",
+                    test=split,
+                    limit=limit,
+                    progress=progress,
+                )
+                lines += run_plan(plan, task, results, inputs, progress)
+    typer.echo(f"Wrote {write(plan, lines, out)} and {plan.name}.md beside it.")
+
+
+def _pair(text: str) -> tuple[str, Path]:
+    name, equals, folder = text.partition("=")
+    if not equals:
+        raise invalid("--weights", "NAME=FOLDER", f"'{text}'")
+    return name, Path(folder)

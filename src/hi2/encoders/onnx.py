@@ -1,0 +1,91 @@
+"""Any ONNX encoder: a folder with the model and, unless it is BERT's, its ``tokenizer.json``; runs without torch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hi2.errors import MissingExtra, invalid
+from hi2.text.tokenizer import bert_definition
+from hi2.types import Floats
+
+
+def _bert() -> Any:
+    """BERT's own tokenizer, with the special tokens its models expect."""
+    from tokenizers import Tokenizer
+    from tokenizers.processors import BertProcessing
+
+    tokenizer = Tokenizer.from_str(bert_definition())
+    vocabulary = tokenizer.get_vocab()
+    tokenizer.post_processor = BertProcessing(*((mark, vocabulary[mark]) for mark in ("[SEP]", "[CLS]")))
+    return tokenizer
+
+
+class OnnxEncoder:
+    """Encode with onnxruntime; needs the extra ``onnx``.
+
+    A model that gives token states is pooled as ``pooling`` says ('mean' or 'cls'); one that gives (n, dim) is taken as
+    it is.
+    """
+
+    def __init__(
+        self,
+        source: str | Path,
+        *,
+        pooling: str = "mean",
+        prefix: str = "",
+        max_length: int = 128,
+        normalise: bool = True,
+        batch_size: int = 32,
+    ) -> None:
+        if pooling not in ("mean", "cls"):
+            raise invalid("pooling", "'mean' or 'cls'", repr(pooling))
+        try:
+            import onnxruntime
+            from tokenizers import Tokenizer
+        except ImportError as error:
+            raise MissingExtra("OnnxEncoder needs an extra; install it with: pip install 'hi2[onnx]'") from error
+        folder = Path(source)
+        models = sorted(folder.rglob("*.onnx")) if folder.is_dir() else []
+        if not models:
+            raise invalid("source", "a folder with a .onnx model and its tokenizer.json", f"'{source}'")
+        tokenizers = sorted(folder.rglob("tokenizer.json"))
+        try:
+            self._session: Any = onnxruntime.InferenceSession(str(models[0]), providers=["CPUExecutionProvider"])
+            self._tokenizer = Tokenizer.from_file(str(tokenizers[0])) if tokenizers else _bert()
+        except Exception as error:
+            raise invalid("source", "a model that onnxruntime reads", f"'{models[0]}' ({error})") from error
+        self._tokenizer.enable_truncation(max_length)
+        self._tokenizer.enable_padding()
+        self._inputs = [value.name for value in self._session.get_inputs()]
+        self.source = str(folder.resolve())
+        self._pooling, self._prefix, self._normalise, self._batch_size = pooling, prefix, normalise, batch_size
+
+    def __call__(self, texts: Sequence[str]) -> Floats:
+        """Return the vectors (n, dim) of ``texts``."""
+        parts = []
+        for begin in range(0, len(texts), self._batch_size):
+            encoded = self._tokenizer.encode_batch([self._prefix + t for t in texts[begin : begin + self._batch_size]])
+            known = {
+                "input_ids": np.array([one.ids for one in encoded], np.int64),
+                "attention_mask": np.array([one.attention_mask for one in encoded], np.int64),
+                "token_type_ids": np.array([one.type_ids for one in encoded], np.int64),
+            }
+            output = self._session.run(None, {name: known[name] for name in self._inputs})[0]
+            parts.append(self._pooled(np.asarray(output, np.float32), known["attention_mask"]))
+        vectors: Floats = np.concatenate(parts) if parts else np.zeros((0, 0), np.float32)
+        if self._normalise:
+            vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+        return vectors
+
+    def _pooled(self, states: Floats, mask: Any) -> Floats:
+        if states.ndim == 2:
+            return states
+        if self._pooling == "cls":
+            return np.ascontiguousarray(states[:, 0])
+        weights = mask[:, :, None].astype(np.float32)
+        mean: Floats = (states * weights).sum(1) / np.maximum(weights.sum(1), 1)
+        return mean

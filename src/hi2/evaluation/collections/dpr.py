@@ -1,0 +1,98 @@
+"""Natural Questions as DPR distributes it: ``psgs_w100.tsv`` and files of questions with their answers."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from hi2.errors import InvalidParameter, invalid
+from hi2.evaluation.collections.collection import Collection
+from hi2.evaluation.judgements import Answers
+from hi2.inputs import Document, find_file, read_lines
+
+
+class Dpr(Collection):
+    """Passages with title; ``nq-SPLIT.qa.csv`` (question, tab, list of answers) or ``nq-SPLIT.jsonl``.
+
+    A question's id is its split and its line. A hit is a passage that contains an answer.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.name = folder.resolve().name
+        find_file(folder, "psgs_w100.tsv")
+        if not self._questions():
+            raise invalid("path", "a folder with nq-SPLIT.qa.csv or nq-SPLIT.jsonl", f"'{folder}'")
+
+    @classmethod
+    def recognises(cls, folder: Path) -> bool:
+        """Return whether a folder looks like one."""
+        return any(folder.glob("psgs_w100.tsv*"))
+
+    def documents(self) -> Iterator[Document]:
+        """Yield every passage: its title, then its text."""
+        path = find_file(self.folder, "psgs_w100.tsv")
+        for number, line in read_lines(path):
+            fields = next(csv.reader(io.StringIO(line), delimiter="\t"), [])
+            if number == 1 and fields[:1] == ["id"]:
+                continue
+            if len(fields) != 3:
+                raise InvalidParameter(f"{path}, line {number}: expected id, text and title between tabs.")
+            yield Document(fields[0], f"{fields[2]} {fields[1]}".strip())
+
+    def queries(self) -> dict[str, str]:
+        """Return the questions of every split, splits in order of their names."""
+        return {id: text for split in self.splits for id, text, _ in self._rows(split)}
+
+    @property
+    def splits(self) -> Sequence[str]:
+        """The files of questions."""
+        return list(self._questions())
+
+    def judgements(self, split: str, *, passages: Mapping[str, str] | None = None) -> Answers:
+        """Return the answers of a split; ``passages`` are needed to look for them."""
+        if split not in self.splits:
+            raise invalid("split", f"one of {', '.join(self.splits)}", f"'{split}'")
+        if passages is None:
+            raise invalid("passages", "given: a hit is a passage that contains an answer", None)
+        return Answers({id: answers for id, _, answers in self._rows(split)}, passages)
+
+    def files(self) -> Sequence[Path]:
+        """Passages and questions."""
+        return [find_file(self.folder, "psgs_w100.tsv"), *self._questions().values()]
+
+    def _questions(self) -> dict[str, Path]:
+        found = {}
+        for ending in (".qa.csv", ".jsonl"):
+            for path in self.folder.glob(f"nq-*{ending}*"):
+                name = path.name.removesuffix(".gz").removesuffix(".xz").removesuffix(ending)
+                found[name.removeprefix("nq-")] = path
+        return dict(sorted(found.items()))
+
+    def _rows(self, split: str) -> Iterator[tuple[str, str, list[str]]]:
+        path = self._questions()[split]
+        for number, line in read_lines(path):
+            question, answers = _question(line) if ".jsonl" in path.name else _tabbed(line)
+            if question is None or not isinstance(answers, list) or not all(isinstance(a, str) for a in answers):
+                raise InvalidParameter(f"{path}, line {number}: expected a question and a list of answers.")
+            yield f"{split}-{number}", question, answers
+
+
+def _question(line: str) -> tuple[str | None, object]:
+    try:
+        data = json.loads(line)
+    except ValueError:
+        return None, None
+    return (data.get("question"), data.get("answer")) if isinstance(data, dict) else (None, None)
+
+
+def _tabbed(line: str) -> tuple[str | None, object]:
+    question, tab, answers = line.partition("\t")
+    try:
+        return (question if tab else None), ast.literal_eval(answers)
+    except (ValueError, SyntaxError):
+        return None, None

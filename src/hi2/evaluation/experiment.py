@@ -1,0 +1,300 @@
+"""What does an experiment do? Every system on a task, one line of results each, and no line twice."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import metadata, resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hi2 import _native
+from hi2.errors import InvalidParameter, MissingExtra, invalid
+from hi2.evaluation.measures import Measure
+from hi2.evaluation.peers import PEERS, Peer
+from hi2.evaluation.peers.hybrid import Hybrid
+from hi2.evaluation.peers.learned_sparse import LearnedSparse, read_weights
+from hi2.evaluation.significance import bootstrap_interval, holm, paired_p
+from hi2.evaluation.task import Task
+from hi2.evaluation.trial import K, Outcome, Trial, cores
+from hi2.progress import Progress
+from hi2.version import __version__
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An experiment as its TOML file has it.
+
+    ``kind`` is 'points' (every system at one setting) or 'curves' (every swept setting). A point is the fastest setting
+    that reaches ``goal`` of Flat's Recall@100 on the tuning questions, or the given ``setting``.
+    """
+
+    name: str
+    title: str
+    kind: str
+    systems: Sequence[str]
+    measures: Sequence[str]
+    paper: str = ""
+    goal: float = 0.99
+    against: str = ""
+    axis: str = "milliseconds"
+    setting: Mapping[str, Any] | None = None
+
+    @classmethod
+    def load(cls, name: str) -> Plan:
+        """Read a built-in experiment, or a TOML file of one's own."""
+        own = Path(name)
+        if own.suffix == ".toml" and own.is_file():
+            return cls._read(own.stem, own.read_text(encoding="utf-8"))
+        folder = resources.files("hi2.evaluation").joinpath("experiments")
+        known = sorted(file.name[:-5] for file in folder.iterdir() if file.name.endswith(".toml"))
+        known.remove("paper")
+        if name not in known:
+            raise invalid("name", f"one of {', '.join(known)}, or a .toml file", f"'{name}'")
+        return cls._read(name, folder.joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+
+    @classmethod
+    def _read(cls, name: str, text: str) -> Plan:
+        try:
+            plan = cls(name, **parse_toml(text))
+        except (TypeError, ValueError) as error:
+            raise InvalidParameter(f"The experiment '{name}' cannot be read: {error}.") from error
+        for system in plan.systems:
+            if system not in PEERS:
+                raise invalid("systems", f"among {', '.join(PEERS)}", f"'{system}'")
+        return plan
+
+    def only(self, systems: Sequence[str] | None) -> Plan:
+        """Return the plan for some of its systems, or for others."""
+        if not systems:
+            return self
+        for system in systems:
+            if system not in PEERS:
+                raise invalid("--system", f"one of {', '.join(PEERS)}", f"'{system}'")
+        return replace(self, systems=list(systems))
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Return the data of a TOML text."""
+    name = "tomllib" if importlib.util.find_spec("tomllib") else "tomli"  # Python 3.10 has no reader of its own
+    try:
+        data: dict[str, Any] = importlib.import_module(name).loads(text)
+    except ImportError as error:
+        raise MissingExtra("Experiments need an extra; install it with: pip install 'hi2[lab]'") from error
+    return data
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Files some systems need: predicted questions; folders of term weights (documents.jsonl, queries.jsonl)."""
+
+    expansions: Path | None = None
+    weights: Mapping[str, Path] | None = None
+
+    def system(self, name: str, task: Task) -> Peer | None:
+        """Return the system, None where what it needs was not given."""
+        kind: Any = PEERS[name]
+        if kind.needs is None:
+            system: Peer = kind()
+            return system
+        if issubclass(kind, LearnedSparse):
+            folder = (self.weights or {}).get(name)
+            if folder is None:
+                return None
+            texts = dict(zip([*task.tune.ids, *task.test.ids], [*task.tune.texts, *task.test.texts], strict=True))
+            asked = {texts[id]: own for id, own in read_weights(folder / "queries.jsonl") if id in texts}
+            missing = [id for id, text in texts.items() if text not in asked]
+            if missing:
+                raise InvalidParameter(f"{folder / 'queries.jsonl'}: no weights of query {missing[0]!r}.")
+            learned: Peer = kind(folder / "documents.jsonl", asked)
+            return learned
+        return None if self.expansions is None else kind(self.expansions)
+
+
+class Results:
+    """Lines of JSON in ``folder/results.jsonl``, with values by question beside them for tests of significance."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = folder / "results.jsonl"
+        self.lines: list[dict[str, Any]] = []
+        if self.path.is_file():
+            for number, line in enumerate(self.path.read_text(encoding="utf-8").splitlines(), 1):
+                try:
+                    self.lines.append(json.loads(line))
+                except ValueError as error:
+                    raise InvalidParameter(f"{self.path}, line {number}: not JSON; remove the file.") from error
+
+    def of(self, key: str) -> list[dict[str, Any]]:
+        """Return the lines of one system of one experiment; they are there together or not at all."""
+        return [line for line in self.lines if line["key"] == key]
+
+    def add(self, lines: Sequence[dict[str, Any]], values: Mapping[str, Any]) -> None:
+        """Write a system's lines at once: values first, then the file of lines by one rename."""
+        key = lines[0]["key"]
+        kept = self.folder / "values"
+        kept.mkdir(exist_ok=True)
+        with (kept / f"{key}.part").open("wb") as file:
+            np.savez_compressed(file, **values)
+        (kept / f"{key}.part").replace(kept / f"{key}.npz")
+        self.lines += lines
+        part = self.path.with_suffix(".part")
+        part.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in self.lines), encoding="utf-8")
+        part.replace(self.path)
+
+    def values(self, key: str) -> dict[str, Any]:
+        """Return the values by question of a line."""
+        with np.load(self.folder / "values" / f"{key}.npz", allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+
+
+def run(plan: Plan, task: Task, results: Results, inputs: Inputs, progress: Progress) -> list[dict[str, Any]]:
+    """Measure every system that is not yet in the results; return the lines of this plan and task, tested."""
+    here, found, absent = machine(), [], []
+    exact: list[list[int]] | None = None
+    goal = 0.0
+    with progress.phase(f"{plan.name}: {task.name}, {task.encoder}", len(plan.systems)) as advance:
+        for system in ["Flat", *(name for name in plan.systems if name != "Flat")]:
+            key = _key(plan, task, system)
+            if results.of(key) and system != "Flat":
+                found += results.of(key)
+                advance(1)
+                continue
+            peer = inputs.system(system, task)
+            if peer is None:
+                absent.append(system)
+                advance(1)
+                continue
+            trial = Trial.build(peer, task, threads=cores())
+            if system == "Flat":
+                exact = trial.rows(task.test, {}, K)
+                tuned = task.tune
+                goal = plan.goal * float(np.mean(trial.values(tuned, trial.rows(tuned, {}, K), Measure("R", K))))
+            if not results.of(key):
+                lines, values = _measured(plan, trial, system, goal, exact or [])
+                common = {
+                    "key": key,
+                    "experiment": plan.name,
+                    "collection": task.name,
+                    "encoder": task.encoder,
+                    "system": system,
+                    "n_docs": len(task.ids),
+                    "n_queries": len(task.test.ids),
+                    "tuned_on": f"{task.tune.split} ({len(task.tune.ids)})",
+                    "reported_on": task.test.split,
+                    "bytes": peer.n_bytes,
+                    "build_seconds": trial.build_seconds,
+                    "build_peak_bytes": trial.build_peak_bytes,
+                    "manifest": task.manifest,
+                    "machine": here,
+                }
+                results.add([{**common, **line} for line in lines], values)
+            found += results.of(key)
+            advance(1)
+    tested(plan, found, results)
+    for name in absent:
+        found.append({"experiment": plan.name, "system": name, "absent": PEERS[name].needs})
+    return found
+
+
+def _measured(
+    plan: Plan, trial: Trial, system: str, goal: float, exact: list[list[int]]
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return a system's lines and the values by question of its first."""
+    measures = [Measure.named(name) for name in plan.measures]
+    if plan.kind == "curves":
+        trial.tune(2.0)  # nothing reaches it, so every setting is tried
+        chosen = [one.setting for one in _front(trial)]
+    elif plan.setting is not None:
+        chosen = [plan.setting if isinstance(trial.peer, Hybrid) else {}]
+    else:
+        chosen = [trial.tune(goal).setting]
+    outcomes: list[Outcome] = [trial.measure(setting, measures, exact) for setting in chosen]
+    swept = [{"setting": dict(one.setting), "recall": one.recall, "seconds": one.seconds} for one in trial.tried]
+    lines = [
+        {
+            **outcome.to_json(),
+            "intervals": {name: bootstrap_interval(values) for name, values in outcome.values.items()},
+            "swept": swept if i == 0 else [],
+        }
+        for i, outcome in enumerate(outcomes)
+    ]
+    return lines, dict(outcomes[0].values)
+
+
+def _front(trial: Trial) -> list[Any]:
+    """The settings that no other beats in both recall and time on the tuning questions, at most a dozen."""
+    front: list[Any] = []
+    for one in sorted(trial.tried, key=lambda one: (one.seconds, -one.recall)):
+        if not front or one.recall > front[-1].recall:
+            front.append(one)
+    keep = np.unique(np.linspace(0, len(front) - 1, 12).round().astype(int))
+    return [front[i] for i in keep]
+
+
+def tested(plan: Plan, lines: Sequence[dict[str, Any]], results: Results) -> None:
+    """Add p-values against the plan's reference, corrected for the number of systems, to the lines of points."""
+    reference = [line for line in lines if line["system"] == plan.against]
+    if plan.kind != "points" or not reference:
+        return
+    base = results.values(reference[0]["key"])
+    others = [line for line in lines if line["system"] != plan.against]
+    for name in base:
+        raw = {line["key"]: paired_p(results.values(line["key"])[name], base[name]) for line in others}
+        corrected = holm(raw)
+        for line in others:
+            line.setdefault("p", {})[name] = corrected[line["key"]]
+
+
+def _key(plan: Plan, task: Task, system: str) -> str:
+    data = [plan.name, plan.systems, plan.measures, plan.goal, dict(plan.setting or {}), plan.kind]
+    data += [task.name, task.encoder, task.manifest, len(task.test.ids), system, __version__]
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def machine() -> dict[str, Any]:
+    """Return what results depend on beside the code: processor, threads, instruction set, versions, commit."""
+    return {
+        "commit": _commit(),
+        "cpu": _cpu(),
+        "threads": cores(),
+        "simd": _native.simd_level(),
+        "versions": {"hi2": __version__, "python": platform.python_version(), **dict(_versions())},
+    }
+
+
+def _versions() -> Iterator[tuple[str, str]]:
+    for name in ("numpy", "faiss-cpu", "usearch", "scann", "bm25s", "pyseismic-lsr", "tokenizers"):
+        try:
+            yield name, metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+
+
+def _cpu() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.partition(":")[2].strip() for line in text.splitlines() if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def _commit() -> str | None:
+    folder = Path(__file__).parent
+    try:
+        asked = subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=folder, capture_output=True, text=True, check=False, env={**os.environ}
+        )
+    except OSError:
+        return None
+    return asked.stdout.strip() or None

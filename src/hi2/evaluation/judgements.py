@@ -1,0 +1,156 @@
+"""Which documents answer a question? Grades from a file, or the answers a passage must contain."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from hi2.errors import InvalidParameter
+from hi2.inputs import read_lines
+
+
+class Judgements(ABC):
+    """What is known of the questions of one split."""
+
+    @property
+    @abstractmethod
+    def queries(self) -> Sequence[str]:
+        """Ids of the questions that have anything to find, in order."""
+
+    @abstractmethod
+    def gains(self, query: str, ids: Sequence[str]) -> list[int]:
+        """Return the grade of each of these documents, 0 where it is not known to be relevant."""
+
+    @abstractmethod
+    def ideal(self, query: str) -> list[int]:
+        """Return the grades of all relevant documents, best first."""
+
+
+class Grades(Judgements):
+    """Grades by query and document; a grade above 0 is relevant."""
+
+    def __init__(self, grades: Mapping[str, Mapping[str, int]]) -> None:
+        self._grades = grades
+        self._ideal = {
+            query: sorted((grade for grade in own.values() if grade > 0), reverse=True) for query, own in grades.items()
+        }
+
+    @property
+    def queries(self) -> Sequence[str]:
+        """Those with a relevant document."""
+        return [query for query, ideal in self._ideal.items() if ideal]
+
+    def gains(self, query: str, ids: Sequence[str]) -> list[int]:
+        """Return the grades of these documents, those below 0 as 0."""
+        own = self._grades[query]
+        return [max(0, own.get(id, 0)) for id in ids]
+
+    def ideal(self, query: str) -> list[int]:
+        """Return the grades above 0."""
+        return self._ideal[query]
+
+    def relevant(self, query: str) -> list[str]:
+        """Return the ids of the relevant documents."""
+        return [id for id, grade in self._grades[query].items() if grade > 0]
+
+
+class Answers(Judgements):
+    """A passage is a hit if it contains one of the question's answers, as in DPR (Karpukhin et al., EMNLP 2020).
+
+    Text is compared by tokens, without case, after Unicode decomposition. How many passages answer a question is not
+    known; one is enough, so that Recall@k is the share of questions answered among the first k.
+    """
+
+    def __init__(self, answers: Mapping[str, Sequence[str]], passages: Mapping[str, str]) -> None:
+        self._answers = {query: [answer_tokens(answer) for answer in own] for query, own in answers.items()}
+        self._passages = passages
+
+    @property
+    def queries(self) -> Sequence[str]:
+        """Those with an answer."""
+        return [query for query, own in self._answers.items() if any(own)]
+
+    def gains(self, query: str, ids: Sequence[str]) -> list[int]:
+        """Return 1 for the first passage that has an answer, 0 for all others: one is enough."""
+        found = False
+        gains = []
+        for id in ids:
+            hit = not found and contains_answer(self._passages[id], self._answers[query])
+            found = found or hit
+            gains.append(int(hit))
+        return gains
+
+    def ideal(self, query: str) -> list[int]:
+        """One passage is enough."""
+        return [1]
+
+
+_ASCII = re.compile(r"[A-Za-z0-9]+|[!-~]")
+
+
+def answer_tokens(text: str) -> list[str]:
+    """Return what DPR compares: runs of letters, digits and marks, and every other visible character by itself.
+
+    >>> answer_tokens("Émile Zola's \u201cNana\u201d")
+    ['e\u0301mile', 'zola', "'", 's', '\u201c', 'nana', '\u201d']
+    """
+    text = unicodedata.normalize("NFD", text).lower()
+    return _ASCII.findall(text) if text.isascii() else list(_tokens(text))
+
+
+def _tokens(text: str) -> Iterator[str]:
+    word = ""
+    for character in text:
+        kind = unicodedata.category(character)[0]
+        if kind in "LNM":
+            word += character
+            continue
+        if word:
+            yield word
+        word = ""
+        if kind not in "ZC":
+            yield character
+    if word:
+        yield word
+
+
+def contains_answer(passage: str, answers: Sequence[Sequence[str]]) -> bool:
+    """Return whether one of the answers stands in the passage, token for token."""
+    tokens = answer_tokens(passage)
+    for answer in answers:
+        n = len(answer)
+        if n and any(tokens[i : i + n] == list(answer) for i in range(len(tokens) - n + 1)):
+            return True
+    return False
+
+
+def read_grades(path: Path, *, queries: Collection[str] | None, documents: Collection[str] | None) -> Grades:
+    """Read judgements: query, document, grade (BEIR, with a header line), or query, 0, document, grade (TREC).
+
+    An id that is not among ``queries`` or ``documents`` is refused; None checks nothing.
+    """
+    grades: dict[str, dict[str, int]] = {}
+    for number, line in read_lines(path):
+        fields = line.split("\t") if "\t" in line else line.split()
+        if not line.strip() or (number == 1 and not _is_grade(fields[-1])):
+            continue
+        if len(fields) == 4:
+            fields = [fields[0], *fields[2:]]
+        where = f"{path}, line {number}"
+        if len(fields) != 3 or not _is_grade(fields[2]):
+            raise InvalidParameter(f"{where}: expected query, document and grade (or query, 0, document and grade).")
+        for kind, id, known in (("query", fields[0], queries), ("document", fields[1], documents)):
+            if known is not None and id not in known:
+                raise InvalidParameter(f"{where}: the {kind} {id!r} does not exist in the collection.")
+        grades.setdefault(fields[0], {})[fields[1]] = int(fields[2])
+    result = Grades(grades)
+    if not result.queries:
+        raise InvalidParameter(f"{path}: no question has a relevant document; the split is empty.")
+    return result
+
+
+def _is_grade(field: str) -> bool:
+    return field.strip().lstrip("-").isdecimal()

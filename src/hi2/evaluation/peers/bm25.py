@@ -1,0 +1,63 @@
+"""Words alone: BM25 as bm25s computes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hi2.evaluation.peers.peer import Peer, Setting, extra
+from hi2.types import Array, Floats
+
+
+class BM25s(Peer):
+    """Lucene's form with the paper's parameters (k1 = 0.82, b = 0.68), English stop words and Snowball stems."""
+
+    name = "BM25"
+
+    def build(self, vectors: Floats, texts: Sequence[str], *, threads: int) -> None:
+        """Tokenize and score every posting."""
+        try:
+            import bm25s
+            import Stemmer
+        except ImportError as error:
+            raise extra("BM25", error, "lab") from error
+        self._bm25s: Any = bm25s
+        self._stemmer = Stemmer.Stemmer("english")
+        self._index = bm25s.BM25(method="lucene", k1=0.82, b=0.68)
+        self._index.index(self._tokens(list(self.texts(texts))), show_progress=False)
+        self._n = len(texts)
+
+    def texts(self, texts: Sequence[str]) -> Sequence[str]:
+        """Return what is indexed of the documents."""
+        return texts
+
+    def _tokens(self, texts: list[str]) -> Any:
+        return self._bm25s.tokenize(texts, stopwords="en", stemmer=self._stemmer, show_progress=False)
+
+    def search(self, vector: Floats, text: str, k: int, setting: Setting) -> Array:
+        """Tokenize the query, score all postings of its words."""
+        return self.ranked(text, k)
+
+    def ranked(self, text: str, k: int) -> Array:
+        """Return the best documents that share a word with the text, best first."""
+        tokens = self._bm25s.tokenize(
+            [text], stopwords="en", stemmer=self._stemmer, show_progress=False, return_ids=False
+        )
+        known = [token for token in tokens[0] if token in self._index.vocab_dict]
+        if not known:
+            return np.zeros(0, np.int64)
+        rows, scores = self._index.retrieve([known], k=min(k, self._n), show_progress=False, n_threads=0)
+        found: Array = rows[0][scores[0] > 0].astype(np.int64)
+        return found
+
+    def sweep(self) -> Sequence[Setting]:
+        """Return the one setting."""
+        return [{}]
+
+    @property
+    def n_bytes(self) -> int:
+        """Scores, documents and offsets of the postings, and the vocabulary's characters."""
+        arrays = sum(self._index.scores[part].nbytes for part in ("data", "indices", "indptr"))
+        return int(arrays + sum(len(word.encode()) + 4 for word in self._index.vocab_dict))

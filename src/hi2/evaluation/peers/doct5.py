@@ -1,0 +1,27 @@
+"""BM25 over expanded documents: docT5query (Nogueira and Lin, 2019)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hi2.errors import InvalidParameter
+from hi2.evaluation.peers.bm25 import BM25s
+from hi2.inputs import read_lines
+
+
+class DocT5(BM25s):
+    """Every document's text with predicted questions behind it; the file has one line of them a document."""
+
+    name = "DocT5"
+    needs = "a file of predicted questions, one line a document (--expansions)"
+
+    def __init__(self, expansions: Path) -> None:
+        self._expansions = expansions
+
+    def texts(self, texts: Sequence[str]) -> Sequence[str]:
+        """Return text and predicted questions."""
+        lines = [line for _, line in read_lines(self._expansions)]
+        if len(lines) != len(texts):
+            raise InvalidParameter(f"{self._expansions}: {len(lines)} lines for {len(texts)} documents.")
+        return [f"{text} {line}" for text, line in zip(texts, lines, strict=True)]

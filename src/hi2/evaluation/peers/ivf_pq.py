@@ -1,0 +1,15 @@
+"""An inverted file over product-quantised vectors: faiss IVF-PQ."""
+
+from __future__ import annotations
+
+from hi2.evaluation.peers.ivf import FaissIVF
+
+
+class FaissIVFPQ(FaissIVF):
+    """PQ at 32 times compression, residual to the cluster (Jégou et al., TPAMI 2011)."""
+
+    name = "faiss IVF-PQ"
+
+    def recipe(self, dim: int, n_lists: int) -> str:
+        """Return lists and one byte for eight dimensions."""
+        return f"IVF{n_lists},PQ{dim // 8}"

@@ -1,0 +1,186 @@
+"""How are results shown? Tables in Markdown, plots as SVG, and one HTML page that needs nothing else."""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from hi2.errors import MissingExtra
+from hi2.evaluation.experiment import Plan, parse_toml
+
+Line = dict[str, Any]
+SIGNIFICANT = 0.05
+
+
+def write(plan: Plan, lines: Sequence[Line], folder: Path) -> Path:
+    """Write ``NAME.md`` with its plots beside it, and ``NAME.html`` with everything inside; return the page."""
+    text, plots = [f"# {plan.title}", ""], {}
+    if plan.paper:
+        text += [f"As {plan.paper} of the paper. {_how(plan)}", ""]
+    measured = [line for line in lines if "absent" not in line]
+    for collection, encoder in dict.fromkeys((line["collection"], line["encoder"]) for line in measured):
+        own = [line for line in measured if (line["collection"], line["encoder"]) == (collection, encoder)]
+        text += [f"## {collection}, {encoder}", "", _measured_on(own[0]), ""]
+        if plan.kind == "curves":
+            name = f"{plan.name}-{collection}-{encoder}.svg"
+            plots[name] = plot(plan, own)
+            text += [f"![{plan.title}: {collection}]({name})", ""]
+        text += [points_table(plan, own), "", *_paper(collection)]
+    absent = {line["system"]: line["absent"] for line in lines if "absent" in line}
+    if absent:
+        text += ["Not measured, for want of what they need:", ""]
+        text += [f"- {system}: {needs}" for system, needs in absent.items()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, svg in plots.items():
+        (folder / name).write_text(svg, encoding="utf-8")
+    (folder / f"{plan.name}.md").write_text("\n".join(text).rstrip() + "\n", encoding="utf-8")
+    page = folder / f"{plan.name}.html"
+    page.write_text(as_html("\n".join(text), plots), encoding="utf-8")
+    return page
+
+
+def _how(plan: Plan) -> str:
+    if plan.kind == "curves":
+        return "Every system's settings that no other of its own beats on the tuning questions, measured on test."
+    if plan.setting is not None:
+        return "One setting for all, so that only what is compared differs."
+    return (
+        f"Each system at the fastest setting that reaches {plan.goal:.0%} of Flat's Recall@100 on the tuning questions,"
+        f" else at its best. A star: differs from {plan.against} (paired t-test, Holm, p < {SIGNIFICANT})."
+    )
+
+
+def _measured_on(line: Line) -> str:
+    machine = line["machine"]
+    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+    return (
+        f"{line['n_docs']:,} documents; {line['n_queries']:,} questions of {line['reported_on']}, tuned on "
+        f"{line['tuned_on']}. One query at a time on one thread, medians of three; builds and batches with "
+        f"{machine['threads']} threads. {machine['cpu']}, {machine['simd']}; {versions}."
+    )
+
+
+def points_table(plan: Plan, lines: Sequence[Line]) -> str:
+    """Return the Markdown table of some lines, best values bold, significant differences starred."""
+    names = [*plan.measures, "agreement@10", "agreement@100"]
+    parts = any("candidate_recall" in line for line in lines)
+    head = ["system", *names, "ms p50", "p95", "p99", "queries/s", "scored", "bytes/doc", "build s", "peak MB"]
+    head += ["candidate recall", "codec loss", "clusters / terms / both"] if parts else []
+    rows = [[*head, "setting"], ["---", *["---:"] * (len(head) - 1), "---"]]
+    best = {name: max(line["measures"][name] for line in lines) for name in names}
+    for line in lines:
+        row = [line["system"]]
+        for name in names:
+            value = line["measures"][name]
+            shown = f"{value:.3f}" + ("*" if line.get("p", {}).get(name, 1.0) < SIGNIFICANT else "")
+            row.append(f"**{shown}**" if value == best[name] and plan.kind == "points" else shown)
+        times = line["milliseconds"]
+        row += [f"{times['p50']:.3f}", f"{times['p95']:.2f}", f"{times['p99']:.2f}"]
+        row += [f"{line['queries_per_second']:,.0f}", "" if line["scored"] is None else f"{line['scored']:,.0f}"]
+        row += [f"{line['bytes'] / line['n_docs']:,.0f}", f"{line['build_seconds']:.1f}"]
+        row += ["" if line["build_peak_bytes"] is None else f"{line['build_peak_bytes'] / 1e6:,.0f}"]
+        if parts and "candidate_recall" in line:
+            row += [f"{line['candidate_recall']:.3f}", f"{line['codec_loss']:.3f}"]
+            row += [" / ".join(f"{line[f'by_{side}']:.2f}" for side in ("clusters_only", "terms_only", "both"))]
+        elif parts:
+            row += ["", "", ""]
+        row.append(", ".join(f"{key} {value}" for key, value in line["setting"].items()))
+        rows.append(row)
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def _paper(collection: str) -> list[str]:
+    """The paper's own numbers, where they are of this collection."""
+    file = resources.files("hi2.evaluation").joinpath("experiments", "paper.toml")
+    tables = parse_toml(file.read_text(encoding="utf-8"))
+    own = tables.get(re.sub(r"[^a-z]", "", collection.lower()).removesuffix("passage"))
+    if own is None:
+        return []
+    columns = own.pop("columns")
+    rows = [["the paper", *columns], ["---", *["---:"] * len(columns)]]
+    rows += [[name, *(str(value) for value in values)] for name, values in own.items()]
+    return ["\n".join("| " + " | ".join(row) + " |" for row in rows), ""]
+
+
+def plot(plan: Plan, lines: Sequence[Line]) -> str:
+    """Return the curves of some lines as SVG: the first measure against the plan's axis."""
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise MissingExtra("Plots need an extra; install it with: pip install 'hi2[lab]'") from error
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    measure = plan.measures[0]
+    with pyplot.rc_context({"svg.hashsalt": plan.name, "svg.fonttype": "none"}):
+        figure, axes = pyplot.subplots(figsize=(7, 4.5))
+        for system in dict.fromkeys(line["system"] for line in lines):
+            own = [line for line in lines if line["system"] == system]
+            if system == "Flat":
+                axes.axhline(own[0]["measures"][measure], color="0.5", ls="--", lw=1, label="Flat")
+                continue
+            pairs = sorted((_cost(plan, line), line["measures"][measure]) for line in own)
+            width = 2.5 if system.startswith("hi2") else 1.2
+            axes.plot([x for x, _ in pairs], [y for _, y in pairs], "o-", ms=4, lw=width, label=system)
+        labels = {"milliseconds": "median ms for one query, one thread", "scored": "share of documents scored"}
+        where = f"{lines[0]['collection']}, {lines[0]['encoder']} ({lines[0]['n_docs']:,} documents)"
+        axes.set(xscale="log", xlabel=labels[plan.axis], ylabel=measure, title=where)
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize=8)
+        figure.tight_layout()
+        out = io.StringIO()
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+        pyplot.close(figure)
+    return out.getvalue()
+
+
+def _cost(plan: Plan, line: Line) -> float:
+    if plan.axis == "scored":
+        return float(line["scored"] or line["n_docs"]) / float(line["n_docs"])
+    return float(line["milliseconds"]["p50"])
+
+
+_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 90rem; padding: 0 1rem; color: #222 }
+table { border-collapse: collapse; font-size: 13px; display: block; overflow-x: auto } th { background: #f3f3f3 }
+td, th { padding: .2rem .6rem; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap }
+td:first-child, th:first-child, td:last-child { text-align: left } svg { max-width: 100%; height: auto }
+"""
+
+
+def as_html(text: str, plots: dict[str, str]) -> str:
+    """Return the Markdown this module writes (headings, tables, lists, images, paragraphs) as one page."""
+    body: list[str] = []
+    for block in re.split(r"\n{2,}", text.strip()):
+        lines = block.split("\n")
+        image = re.fullmatch(r"!\[(.*)\]\((.*)\)", block)
+        heading = re.fullmatch(r"(#+) (.*)", block)
+        if image:
+            svg = plots[image[2]]
+            body.append(f"<figure role='img' aria-label='{html.escape(image[1])}'>{svg[svg.index('<svg') :]}</figure>")
+        elif heading:
+            body.append(f"<h{len(heading[1])}>{_inline(heading[2])}</h{len(heading[1])}>")
+        elif lines[0].startswith("| "):
+            body.append("<table>" + "".join(_row(line, i) for i, line in enumerate(lines) if i != 1) + "</table>")
+        elif lines[0].startswith("- "):
+            body.append("<ul>" + "".join(f"<li>{_inline(line[2:])}</li>" for line in lines) + "</ul>")
+        else:
+            body.append(f"<p>{_inline(' '.join(lines))}</p>")
+    title = html.escape(text.split("\n", 1)[0].removeprefix("# "))
+    head = f"<meta charset='utf-8'><meta name='viewport' content='width=device-width'><title>{title}</title>"
+    head += f"<style>{_STYLE}</style>"
+    return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(body)}</body></html>\n"
+
+
+def _row(line: str, number: int) -> str:
+    kind = "th" if number == 0 else "td"
+    return "<tr>" + "".join(f"<{kind}>{_inline(cell)}</{kind}>" for cell in line[2:-2].split(" | ")) + "</tr>"
+
+
+def _inline(text: str) -> str:
+    return re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", html.escape(text, quote=False))

@@ -1,0 +1,64 @@
+"""Where do the vectors of a collection come from? From a folder, or from an encoder whose work is kept on disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from hi2.encoders.encoder import Encoder, encode
+from hi2.errors import InvalidParameter, invalid
+from hi2.progress import Progress
+from hi2.types import Floats
+
+#: Texts encoded between two marks of how far the work has come.
+STEP = 512
+
+
+def given_vectors(folder: Path, name: str, n: int, what: str) -> Floats:
+    """Read ``folder/name``, row for row with ``n`` ``what``; a wrong shape or a row that is not finite is refused."""
+    path = folder / name
+    try:
+        stored = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, EOFError, ValueError) as error:
+        raise invalid("--vectors", f"a folder with {name}", f"'{path}' ({error})") from error
+    if stored.ndim != 2 or stored.dtype.kind != "f":
+        raise InvalidParameter(f"{path}: expected floats of shape (n, dim), got {stored.dtype} {stored.shape}.")
+    if len(stored) != n:
+        raise InvalidParameter(f"{path}: {len(stored)} rows for {n} {what}; rows stand in the order of the files.")
+    vectors: Floats = stored.astype(np.float32)
+    bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+    if len(bad):
+        raise InvalidParameter(f"{path}, row {bad[0]}: not a finite number ({len(bad)} such rows).")
+    return vectors
+
+
+def kept_vectors(path: Path, texts: Sequence[str], encoder: Encoder, progress: Progress) -> Floats:
+    """Return an encoder's vectors of ``texts``, kept in ``path`` as float16; work that was interrupted goes on."""
+    if path.is_file():
+        return given_vectors(path.parent, path.name, len(texts), "texts")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part, mark = path.with_suffix(".part"), path.with_suffix(".json")
+    first = encode(encoder, texts[:1])
+    done = 0
+    if part.is_file() and mark.is_file():
+        done = int(json.loads(mark.read_text())["rows"])
+        stored = np.lib.format.open_memmap(part, mode="r+")
+        if stored.shape != (len(texts), first.shape[1]) or stored.dtype != np.float16:
+            done = 0
+    if done == 0:
+        stored = np.lib.format.open_memmap(part, mode="w+", dtype=np.float16, shape=(len(texts), first.shape[1]))
+    with progress.phase(f"encode {path.parent.name}", len(texts)) as phase:
+        phase(done)
+        for begin in range(done, len(texts), STEP):
+            batch = texts[begin : begin + STEP]
+            stored[begin : begin + len(batch)] = encode(encoder, batch, dim=first.shape[1])
+            stored.flush()
+            mark.write_text(json.dumps({"rows": begin + len(batch)}))
+            phase(len(batch))
+    del stored
+    part.replace(path)
+    mark.unlink(missing_ok=True)
+    return given_vectors(path.parent, path.name, len(texts), "texts")

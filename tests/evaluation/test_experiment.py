@@ -1,0 +1,257 @@
+"""Experiments measure every system alike, resume, test significance, and refuse what would make a wrong result."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import hi2
+from hi2.evaluation import experiment as lab
+from hi2.evaluation import trial
+from hi2.evaluation.experiment import Inputs, Plan, Results
+from hi2.evaluation.measures import Measure, agreement, mean_recall
+from hi2.evaluation.report import write
+from hi2.evaluation.runs import read_run, write_run
+from hi2.evaluation.task import load_task
+from hi2.evaluation.vectors import kept_vectors
+from hi2.progress import Progress
+
+SILENT = Progress(False)
+POINTS = Plan(
+    "mine", "Mine", "points", ["hi2 Flat", "faiss IVF-Flat"], ["R@100", "RR@10", "R@1000"], against="hi2 Flat"
+)
+
+
+@pytest.fixture(scope="module")
+def folder(corpus, tmp_path_factory):
+    """A BEIR folder with given vectors: every query's relevant documents are its two nearest."""
+    folder = tmp_path_factory.mktemp("data") / "docs"
+    (folder / "qrels").mkdir(parents=True)
+    documents = (json.dumps({"_id": id, "text": t}) for id, t in zip(corpus.ids, corpus.texts, strict=True))
+    (folder / "corpus.jsonl").write_text("\n".join(documents))
+    queries = (json.dumps({"_id": f"q{i}", "text": t}) for i, t in enumerate(corpus.query_texts))
+    (folder / "queries.jsonl").write_text("\n".join(queries))
+    nearest = np.argsort(-(corpus.query_vectors @ corpus.vectors.T), axis=1)[:, :2]
+    lines = [f"q{i}\t{corpus.ids[d]}\t{2 - r}" for i, own in enumerate(nearest) for r, d in enumerate(own)]
+    half = len(corpus.query_texts) // 2
+    (folder / "qrels" / "train.tsv").write_text("\n".join(lines[: 2 * half]))
+    (folder / "qrels" / "test.tsv").write_text("\n".join(lines[2 * half :]))
+    vectors = folder / "given"
+    vectors.mkdir()
+    np.save(vectors / "corpus.npy", corpus.vectors)
+    np.save(vectors / "queries.npy", corpus.query_vectors)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def task(folder):
+    return load_task(folder, vectors=folder / "given", progress=SILENT)
+
+
+def test_nothing_is_tuned_on_what_is_reported(task):
+    assert task.tune.split == "20% of train"
+    assert 0 < len(task.tune.ids) < len(task.test.ids)
+    assert not set(task.tune.ids) & set(task.test.ids)
+
+
+def test_an_outcome_is_what_the_measures_say(task):
+    flat = trial.Trial.build(Inputs().system("Flat", task), task, threads=1)
+    exact = flat.rows(task.test, {}, 100)
+    outcome = flat.measure({}, [Measure("R", 100), Measure("RR", 10), Measure("R", 1000)], exact)
+    found = [[task.ids[row] for row in rows] for rows in exact]
+    relevant = [task.test.judged.relevant(id) for id in task.test.ids]
+    assert outcome.values["R@100"].mean() == pytest.approx(mean_recall(found, relevant, k=100))
+    assert outcome.values["RR@10"].mean() == 1.0
+    assert outcome.values["agreement@100"].mean() == agreement(exact, exact, k=100) == 1.0
+    assert outcome.milliseconds["p50"] <= outcome.milliseconds["p95"] <= outcome.milliseconds["p99"]
+    assert outcome.throughput > 0
+    assert flat.build_peak_bytes is None or flat.build_peak_bytes >= 0
+
+
+def test_tuning_takes_the_fastest_that_reaches_the_goal(task):
+    peer = Inputs().system("faiss IVF-Flat", task)
+    one = trial.Trial.build(peer, task, threads=1)
+    chosen = one.tune(0.9)
+    reached = [t for t in one.tried if t.recall >= 0.9]
+    assert chosen.seconds == min(t.seconds for t in reached)
+    impossible = trial.Trial(peer, task)
+    assert impossible.tune(2.0).recall == max(t.recall for t in impossible.tried)
+
+
+def test_parts_of_recall_add_up(task):
+    one = trial.Trial.build(Inputs().system("hi2 OPQ", task), task, threads=1)
+    outcome = one.measure({"clusters": 3, "per_doc": 5}, [Measure("R", 100)], one.rows(task.test, {"clusters": 3}, 100))
+    parts = outcome.parts
+    assert parts["candidate_recall"] >= parts["exact_recall"] - 1e-9
+    assert parts["exact_recall"] - parts["codec_loss"] == pytest.approx(outcome.values["R@100"].mean())
+    assert sum(parts[f"by_{side}"] for side in ("clusters_only", "terms_only", "both")) == pytest.approx(1.0)
+
+
+def test_an_experiment_resumes_and_tests_its_systems(task, tmp_path, monkeypatch):
+    pytest.importorskip("scipy", reason="needs the extra 'lab'")
+    lines = lab.run(POINTS, task, Results(tmp_path), Inputs(), SILENT)
+    assert [line["system"] for line in lines] == ["Flat", "hi2 Flat", "faiss IVF-Flat"]
+    for line in lines:
+        assert line["manifest"] == task.manifest
+        assert line["machine"]["simd"] in ("scalar", "avx2")
+        assert set(line["measures"]) == {"R@100", "RR@10", "R@1000", "agreement@10", "agreement@100"}
+        low, high = line["intervals"]["R@100"]
+        assert low <= line["measures"]["R@100"] <= high
+    assert set(lines[2]["p"]) == set(lines[2]["measures"])
+    assert "p" not in lines[1]
+    stored = (tmp_path / "results.jsonl").read_text().splitlines()
+    assert len(stored) == 3
+
+    def fail(*_, **__):
+        raise AssertionError("measured again")
+
+    monkeypatch.setattr(trial.Trial, "measure", fail)
+    assert [line["key"] for line in lab.run(POINTS, task, Results(tmp_path), Inputs(), SILENT)] == [
+        line["key"] for line in lines
+    ]
+
+
+def test_an_interrupted_experiment_goes_on(task, tmp_path, monkeypatch):
+    pytest.importorskip("scipy", reason="needs the extra 'lab'")
+    measure, calls = trial.Trial.measure, []
+
+    def interrupted(self, *arguments):
+        calls.append(self.peer.name)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return measure(self, *arguments)
+
+    monkeypatch.setattr(trial.Trial, "measure", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        lab.run(POINTS, task, Results(tmp_path), Inputs(), SILENT)
+    assert len(Results(tmp_path).lines) == 1
+    lines = lab.run(POINTS, task, Results(tmp_path), Inputs(), SILENT)
+    assert calls == ["Flat", "hi2 Flat", "hi2 Flat", "faiss IVF-Flat"]
+    assert len(lines) == 3
+
+
+@pytest.mark.parametrize("kind", ["points", "curves"])
+def test_a_report_shows_every_line_and_needs_nothing_else(task, tmp_path, kind):
+    pytest.importorskip("scipy", reason="needs the extra 'lab'")
+    pytest.importorskip("matplotlib", reason="needs the extra 'lab'")
+    plan = Plan("mine", "A <title>", kind, ["hi2 Flat", "DocT5"], ["R@100"], axis="scored", against="Flat")
+    lines = lab.run(plan, task, Results(tmp_path), Inputs(), SILENT)
+    page = write(plan, lines, tmp_path)
+    text, markdown = page.read_text(), (tmp_path / "mine.md").read_text()
+    assert markdown.count("| hi2 Flat |") == sum(line["system"] == "hi2 Flat" for line in lines)
+    assert "DocT5: a file of predicted questions" in markdown
+    assert "A &lt;title&gt;" in text
+    assert not re.search(r"<(script|link|img)|src=|https?://(?!www\.w3\.org|purl\.org|creativecommons)", text)
+    assert ("<svg" in text) == (kind == "curves")
+    if kind == "curves":
+        assert sum(line["system"] == "hi2 Flat" for line in lines) > 1
+        assert "share of documents scored" in text
+
+
+def test_the_papers_own_numbers_stand_beside_its_collections():
+    from hi2.evaluation.report import _paper
+
+    assert "HI² supervised | 0.401" in "\n".join(_paper("msmarco"))
+    assert "HI² supervised | 0.779" in "\n".join(_paper("nq"))
+    assert _paper("scifact") == []
+
+
+@pytest.mark.parametrize("name", ["main", "tradeoff", "ablation", "robustness", "codecs", "ivf-gap"])
+def test_the_built_in_experiments_can_be_read(name):
+    plan = Plan.load(name)
+    assert plan.paper
+    assert plan.kind in ("points", "curves")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nonsense", "'name'.*one of ablation, codecs"),
+        ('title = "x"\nkind = "points"\nsystems = ["nothing"]\nmeasures = []\n', "'systems'.*Got 'nothing'"),
+        ("title = \n", "cannot be read"),
+        ('titel = "x"\n', "cannot be read"),
+    ],
+)
+def test_a_plan_that_cannot_be_followed_is_refused(tmp_path, text, message):
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    with pytest.raises(hi2.InvalidParameter, match=message):
+        Plan.load("nonsense" if text == "nonsense" else str(path))
+
+
+def test_vectors_must_match_the_collection(folder, corpus, tmp_path):
+    np.save(tmp_path / "queries.npy", corpus.query_vectors)
+    with pytest.raises(hi2.InvalidParameter, match=r"a folder with corpus\.npy"):
+        load_task(folder, vectors=tmp_path, progress=SILENT)
+    np.save(tmp_path / "corpus.npy", corpus.vectors[:-1])
+    with pytest.raises(hi2.InvalidParameter, match=f"{len(corpus.ids) - 1} rows for {len(corpus.ids)} documents"):
+        load_task(folder, vectors=tmp_path, progress=SILENT)
+    broken = corpus.vectors.copy()
+    broken[7, 3] = np.nan
+    np.save(tmp_path / "corpus.npy", broken)
+    with pytest.raises(hi2.InvalidParameter, match=r"corpus\.npy, row 7: not a finite number"):
+        load_task(folder, vectors=tmp_path, progress=SILENT)
+    np.save(tmp_path / "corpus.npy", corpus.vectors.astype(np.int32))
+    with pytest.raises(hi2.InvalidParameter, match="expected floats"):
+        load_task(folder, vectors=tmp_path, progress=SILENT)
+
+
+def test_a_collection_without_questions_to_tune_on_is_refused(folder, tmp_path):
+    import shutil
+
+    shutil.copytree(folder, tmp_path / "copy")
+    (tmp_path / "copy" / "qrels" / "train.tsv").unlink()
+    with pytest.raises(hi2.InvalidParameter, match="a dev or train split"):
+        load_task(tmp_path / "copy", vectors=folder / "given", progress=SILENT)
+
+
+def test_encoding_is_kept_and_goes_on_where_it_stopped(tmp_path):
+    texts = [f"text {i}" for i in range(1500)]
+    calls = []
+
+    def encoder(batch):
+        calls.append(len(batch))
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return np.array([[int(text.split()[1]) / 1500, 1.0] for text in batch])
+
+    with pytest.raises(KeyboardInterrupt):
+        kept_vectors(tmp_path / "corpus.npy", texts, encoder, SILENT)
+    assert not (tmp_path / "corpus.npy").exists()
+    vectors = kept_vectors(tmp_path / "corpus.npy", texts, encoder, SILENT)
+    assert calls == [1, 512, 512, 476, 1, 476]
+    np.testing.assert_allclose(vectors[:, 0], np.arange(1500) / 1500, atol=1e-3)
+    assert np.load(tmp_path / "corpus.npy").dtype == np.float16
+    kept_vectors(tmp_path / "corpus.npy", texts, encoder, SILENT)
+    assert len(calls) == 6
+
+
+def test_a_system_that_repeats_a_document_is_refused(task):
+    with pytest.raises(hi2.InvalidParameter, match="twice"):
+        task.gains(task.test, 0, [3, 4, 3])
+
+
+def test_runs_are_written_and_read(tmp_path):
+    path = tmp_path / "run.txt"
+    write_run(path, "mine", {"q1": ["b", "a"], "q2": ["c"]})
+    assert read_run(path) == {"q1": ["b", "a"], "q2": ["c"]}
+    path.write_text("q1 Q0 a 1 0.5 x\nq1 Q0 b 2 0.9 x\n")
+    assert read_run(path) == {"q1": ["b", "a"]}
+    for text, message in [
+        ("q1 Q0 a 1 0.5 x\nq1 Q0 a 2 0.4 x\n", "line 2: the document 'a' is there twice"),
+        ("q1 Q0 a 1 high x\n", "line 1: expected query"),
+        ("q1 a\n", "line 1: expected query"),
+        ("", "no line of a run"),
+    ]:
+        path.write_text(text)
+        with pytest.raises(hi2.InvalidParameter, match=message):
+            read_run(path)
+
+
+def test_a_results_file_that_was_cut_is_named(tmp_path):
+    (tmp_path / "results.jsonl").write_text('{"key": "a"}\n{"key": "b')
+    with pytest.raises(hi2.InvalidParameter, match=r"results\.jsonl, line 2: not JSON"):
+        Results(tmp_path)
