@@ -15,6 +15,7 @@ from hi2.evaluation.experiment import Inputs, Plan, Results
 from hi2.evaluation.measures import Measure, agreement, mean_recall
 from hi2.evaluation.report import write
 from hi2.evaluation.runs import read_run, write_run
+from hi2.evaluation.stress import variants
 from hi2.evaluation.task import load_task
 from hi2.evaluation.vectors import kept_vectors
 from hi2.progress import Progress
@@ -159,11 +160,39 @@ def test_the_papers_own_numbers_stand_beside_its_collections():
     assert _paper("scifact") == []
 
 
-@pytest.mark.parametrize("name", ["main", "tradeoff", "ablation", "robustness", "codecs", "ivf-gap"])
+def test_changed_questions_are_measured_with_vectors_of_their_own(folder, tmp_path):
+    pytest.importorskip("scipy", reason="needs the extra 'lab'")
+    task = load_task(folder, encoder="static", cache=tmp_path / "cache", limit=20, progress=SILENT)
+    changed = variants(task, task.query_encoder)
+    assert list(changed) == ["as asked", "typos", "no shared word", "two words", "very long"]
+    place = {id: row for row, id in enumerate(task.ids)}
+    for i, id in enumerate(task.test.ids):
+        texts = {name: own.test.texts[i] for name, own in changed.items()}
+        answers = {w for d in task.test.judged.relevant(id) for w in re.findall(r"\w+", task.texts[place[d]].lower())}
+        left = set(re.findall(r"\w+", texts["no shared word"].lower()))
+        assert not left & answers or left == {"this"}
+        assert len(texts["two words"].split()) <= 2
+        assert texts["very long"].startswith(texts["as asked"])
+        assert len(texts["typos"]) == len(texts["as asked"])
+    assert any(changed["typos"].test.texts[i] != task.test.texts[i] for i in range(len(task.test.ids)))
+    np.testing.assert_allclose(
+        changed["typos"].test.vectors, hi2.StaticEncoder()(list(changed["typos"].test.texts)), atol=1e-6
+    )
+    plan = Plan("stress", "Stress", "stress", ["hi2 Flat"], ["R@100"])
+    lines = lab.run(plan, task, Results(tmp_path / "out"), Inputs(), SILENT)
+    assert [line["variant"] for line in lines if line["system"] == "hi2 Flat"] == list(changed)
+    flat = {line["variant"]: line["measures"]["R@100"] for line in lines if line["system"] == "Flat"}
+    assert flat["no shared word"] < flat["as asked"]
+    assert "hi2 Flat, typos" in write(plan, lines, tmp_path / "out").with_suffix(".md").read_text()
+    with pytest.raises(hi2.InvalidParameter, match="changed questions need new vectors"):
+        variants(task, None)
+
+
+@pytest.mark.parametrize("name", ["main", "tradeoff", "ablation", "robustness", "codecs", "ivf-gap", "stress"])
 def test_the_built_in_experiments_can_be_read(name):
     plan = Plan.load(name)
-    assert plan.paper
-    assert plan.kind in ("points", "curves")
+    assert plan.title
+    assert plan.kind in ("points", "curves", "stress")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hi2.progress import Progress
 
 
 def run(
-    name: str = typer.Argument(help="main, tradeoff, ablation, robustness, codecs, ivf-gap, or a .toml file."),
+    name: str = typer.Argument(help="main, tradeoff, ablation, robustness, codecs, ivf-gap, stress, or a .toml file."),
     data: list[str] = typer.Option(help="Collection: a folder or an ir_datasets id; give it again for another."),
     vectors: list[Path] | None = typer.Option(
         None, help="Folder with corpus.npy and queries.npy, one for each --data; several compare embeddings."

@@ -23,6 +23,7 @@ from hi2.evaluation.peers import PEERS, Peer
 from hi2.evaluation.peers.hybrid import Hybrid
 from hi2.evaluation.peers.learned_sparse import LearnedSparse, read_weights
 from hi2.evaluation.significance import bootstrap_interval, holm, paired_p
+from hi2.evaluation.stress import variants
 from hi2.evaluation.task import Task
 from hi2.evaluation.trial import K, Outcome, Trial, cores
 from hi2.progress import Progress
@@ -33,8 +34,9 @@ from hi2.version import __version__
 class Plan:
     """An experiment as its TOML file has it.
 
-    ``kind`` is 'points' (every system at one setting) or 'curves' (every swept setting). A point is the fastest setting
-    that reaches ``goal`` of Flat's Recall@100 on the tuning questions, or the given ``setting``.
+    ``kind`` is 'points' (every system at one setting), 'curves' (every swept setting) or 'stress' (one setting, test
+    questions changed in several ways). A point is the fastest setting that reaches ``goal`` of Flat's Recall@100 on the
+    tuning questions, or the given ``setting``.
     """
 
     name: str
@@ -211,6 +213,8 @@ def _measured(
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Return a system's lines and the values by question of its first."""
     measures = [Measure.named(name) for name in plan.measures]
+    if plan.kind == "stress":
+        return _stressed(trial, goal, measures)
     if plan.kind == "curves":
         trial.tune(2.0)  # nothing reaches it, so every setting is tried
         chosen = [one.setting for one in _front(trial)]
@@ -229,6 +233,20 @@ def _measured(
         for i, outcome in enumerate(outcomes)
     ]
     return lines, dict(outcomes[0].values)
+
+
+def _stressed(trial: Trial, goal: float, measures: Sequence[Measure]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Tune on questions as they are; measure on changed ones, beside brute force over the same."""
+    setting = trial.tune(goal).setting
+    lines: list[dict[str, Any]] = []
+    first: dict[str, Any] = {}
+    for name, task in variants(trial.task, trial.task.query_encoder).items():
+        scores = task.test.vectors @ task.vectors.T
+        exact = np.argsort(-scores, axis=1, kind="stable")[:, :K].tolist()
+        outcome = Trial(trial.peer, task).measure(setting, measures, exact)
+        lines.append({**outcome.to_json(), "variant": name, "swept": []})
+        first = first or dict(outcome.values)
+    return lines, first
 
 
 def _front(trial: Trial) -> list[Any]:

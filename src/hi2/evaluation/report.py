@@ -20,8 +20,7 @@ SIGNIFICANT = 0.05
 def write(plan: Plan, lines: Sequence[Line], folder: Path) -> Path:
     """Write ``NAME.md`` with its plots beside it, and ``NAME.html`` with everything inside; return the page."""
     text, plots = [f"# {plan.title}", ""], {}
-    if plan.paper:
-        text += [f"As {plan.paper} of the paper. {_how(plan)}", ""]
+    text += [(f"As {plan.paper} of the paper. " if plan.paper else "") + _how(plan), ""]
     measured = [line for line in lines if "absent" not in line]
     for collection, encoder in dict.fromkeys((line["collection"], line["encoder"]) for line in measured):
         own = [line for line in measured if (line["collection"], line["encoder"]) == (collection, encoder)]
@@ -47,6 +46,10 @@ def write(plan: Plan, lines: Sequence[Line], folder: Path) -> Path:
 def _how(plan: Plan) -> str:
     if plan.kind == "curves":
         return "Every system's settings that no other of its own beats on the tuning questions, measured on test."
+    if plan.kind == "stress":
+        return (
+            "Tuned on questions as they are; measured on test questions that were changed, with vectors of their own."
+        )
     if plan.setting is not None:
         return "One setting for all, so that only what is compared differs."
     return (
@@ -74,7 +77,7 @@ def points_table(plan: Plan, lines: Sequence[Line]) -> str:
     rows = [[*head, "setting"], ["---", *["---:"] * (len(head) - 1), "---"]]
     best = {name: max(line["measures"][name] for line in lines) for name in names}
     for line in lines:
-        row = [line["system"]]
+        row = [line["system"] + (f", {line['variant']}" if "variant" in line else "")]
         for name in names:
             value = line["measures"][name]
             shown = f"{value:.3f}" + ("*" if line.get("p", {}).get(name, 1.0) < SIGNIFICANT else "")

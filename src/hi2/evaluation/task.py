@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hi2.encoders.encoder import Encoder
 from hi2.encoders.registry import load_towers
 from hi2.errors import InvalidParameter, invalid
 from hi2.evaluation.collections import Collection, open_collection
@@ -52,6 +53,7 @@ class Task:
     tune: Questions
     test: Questions
     manifest: dict[str, str]
+    query_encoder: Encoder | None = None
 
     def gains(self, questions: Questions, i: int, rows: Sequence[int]) -> list[int]:
         """Return the grades of found rows for question ``i``; a system that repeats a document is refused."""
@@ -77,6 +79,7 @@ def load_task(
     ``limit`` takes the first questions of each split only.
     """
     collection = open_collection(source)
+    query_encoder: Encoder | None = None
     with progress.phase("read", None):
         documents = list(collection.documents())
         queries = collection.queries()
@@ -93,6 +96,7 @@ def load_task(
         folder = (cache or Path("vectors")) / f"{collection.name}-{name}-{_digest(manifest, encoder)}"
         corpus = kept_vectors(folder / "corpus.npy", texts, towers.documents, progress)
         asked = kept_vectors(folder / "queries.npy", list(queries.values()), towers.queries, progress)
+        query_encoder = towers.queries
     rows = {id: row for row, id in enumerate(queries)}
 
     def questions(split: str, wanted: Sequence[str], judged: Judgements) -> Questions:
@@ -112,6 +116,7 @@ def load_task(
         questions(name_of_tuning, ids, tuning),
         reported,
         manifest,
+        query_encoder,
     )
 
 
