@@ -1,4 +1,4 @@
-"""What if questions are not as a collection has them? Misspelt, cut short, buried in noise, or without a shared word."""
+"""What if questions are not as a collection has them? Misspelt, cut short, buried in noise, sharing no word."""
 
 from __future__ import annotations
 
