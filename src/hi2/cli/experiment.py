@@ -24,6 +24,7 @@ def run(
     split: str = typer.Option("test", help="Split that is reported."),
     limit: int | None = typer.Option(None, min=1, help="Only the first questions of every split."),
     systems: list[str] | None = typer.Option(None, "--system", help="Only these systems, beside Flat."),
+    against: str | None = typer.Option(None, help="The system that others are tested against."),
     expansions: Path | None = typer.Option(None, help="Predicted questions for DocT5, one line a document."),
     weights: list[str] | None = typer.Option(None, help="NAME=FOLDER of term weights: DeepCT, UniCOIL, DistilSPLADE."),
 ) -> None:
@@ -36,7 +37,7 @@ def run(
     from hi2.evaluation.report import write
     from hi2.evaluation.task import load_task
 
-    plan = Plan.load(name).only(systems)
+    plan = Plan.load(name).only(systems, against)
     given = dict(_pair(text) for text in weights or [])
     inputs = Inputs(expansions, given)
     results, progress, lines = Results(out), Progress(settings.progress), []

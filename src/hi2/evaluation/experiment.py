@@ -74,14 +74,13 @@ class Plan:
                 raise invalid("systems", f"among {', '.join(PEERS)}", f"'{system}'")
         return plan
 
-    def only(self, systems: Sequence[str] | None) -> Plan:
-        """Return the plan for some of its systems, or for others."""
-        if not systems:
-            return self
-        for system in systems:
-            if system not in PEERS:
-                raise invalid("--system", f"one of {', '.join(PEERS)}", f"'{system}'")
-        return replace(self, systems=list(systems))
+    def only(self, systems: Sequence[str] | None, against: str | None = None) -> Plan:
+        """Return the plan for some of its systems, or for others, tested against another."""
+        for option, names in (("--system", systems or []), ("--against", [against] if against else [])):
+            for name in names:
+                if name not in PEERS:
+                    raise invalid(option, f"one of {', '.join(PEERS)}", f"'{name}'")
+        return replace(self, systems=list(systems or self.systems), against=against or self.against)
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -194,6 +193,7 @@ def run(plan: Plan, task: Task, results: Results, inputs: Inputs, progress: Prog
                     "tuned_on": f"{task.tune.split} ({len(task.tune.ids)})",
                     "reported_on": task.test.split,
                     "bytes": peer.n_bytes,
+                    "bytes_by_part": peer.bytes_by_part,
                     "build_seconds": trial.build_seconds,
                     "build_peak_bytes": trial.build_peak_bytes,
                     "manifest": task.manifest,

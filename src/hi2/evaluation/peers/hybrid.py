@@ -56,7 +56,12 @@ class Hybrid(Peer):
     @property
     def n_bytes(self) -> int:
         """Everything but stored text, of which there is none."""
-        return int(self.index.info()["bytes"]["total"])
+        return self.bytes_by_part["total"]
+
+    @property
+    def bytes_by_part(self) -> dict[str, int]:
+        """Codes, refine store, lists, ids and model."""
+        return {part: int(size) for part, size in self.index.info()["bytes"].items()}
 
 
 class HybridOPQ(Hybrid):

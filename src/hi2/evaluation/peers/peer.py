@@ -38,6 +38,11 @@ class Peer(ABC):
     def n_bytes(self) -> int:
         """All bytes needed to search, a refine store included."""
 
+    @property
+    def bytes_by_part(self) -> dict[str, int]:
+        """The bytes of every part, where a system can tell them apart."""
+        return {"total": self.n_bytes}
+
     def scored(self, vector: Floats, text: str, k: int, setting: Setting) -> int | None:
         """Return how many documents a query scores, None where the system does not say."""
         return None
