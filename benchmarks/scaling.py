@@ -250,7 +250,11 @@ def synthetic(n: int, dim: int = 128) -> None:
                 f"scored, itself first {np.mean(first):.1%}"
             )
         info = index.info()
-        parts = ", ".join(f"{part} {info['bytes'][part] / n:.1f}" for part in ("codes", "refine", "terms", "ids"))
+        parts = ", ".join(
+            f"{part} {info['bytes'][part] / n:.1f}"
+            for part in ("codes", "refine", "terms", "ids")
+            if part in info["bytes"]
+        )
         print(f"{n:,} documents of {dim} dimensions: built in {built:.0f} s ({n / built:,.0f} a s), peak {peak:.1f} GB")
         print(f"{info['bytes_per_doc']:.0f} bytes a document ({parts}), opened in {1e3 * opened:.0f} ms")
 
