@@ -103,7 +103,7 @@ def test_answers_are_compared_as_dpr_does(text, tokens):
 
 
 def test_trec(tmp_path):
-    collection = open_collection(write(tmp_path, TREC))
+    collection = open_collection(write(tmp_path, {**TREC, "corpus.npy": "vectors, not documents"}))
     assert [d.id for d in collection.documents()] == ["FT1", "FT2"]
     assert collection.queries() == {"301": "International Organized Crime", "w1": "plain title"}
     assert collection.splits == ["robust"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Collection as Container
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from hi2.evaluation.judgements import Judgements
+from hi2.errors import invalid
+from hi2.evaluation.judgements import Grades, Judgements, read_grades
 from hi2.inputs import Document
 
 
@@ -43,6 +43,42 @@ class Collection(ABC):
         return {path.name: sha256(path) for path in self.files()}
 
 
+class GradedFolder(Collection):
+    """A folder with a file of grades for every split; the formats differ in what the files are called."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.name = folder.resolve().name
+
+    @abstractmethod
+    def grades(self) -> dict[str, Path]:
+        """Return the file of grades of every split."""
+
+    @property
+    def splits(self) -> Sequence[str]:
+        """The splits that have a file of grades."""
+        return list(self.grades())
+
+    def judgements(self, split: str, *, passages: Mapping[str, str] | None = None) -> Grades:
+        """Return the grades of a split."""
+        files = self.grades()
+        if split not in files:
+            raise invalid("split", f"one of {', '.join(files)}" if files else "judged, but none is", f"'{split}'")
+        if passages is None:
+            return read_grades(files[split], queries=None, documents=None)
+        return read_grades(files[split], queries=self.queries(), documents=passages)
+
+    def named(self, kind: str, ending: str) -> dict[str, Path]:
+        """Return the files ``kind.NAME.ending``, plain or compressed, by NAME in order."""
+        paths = {plain_name(path): path for path in self.folder.glob(f"{kind}.*{ending}*")}
+        return {name.removeprefix(f"{kind}.").removesuffix(ending): path for name, path in sorted(paths.items())}
+
+
+def plain_name(path: Path) -> str:
+    """Return a file's name without the ending of its compression."""
+    return path.name.removesuffix(".gz").removesuffix(".xz")
+
+
 def sha256(path: Path) -> str:
     """Return the checksum of a file."""
     with path.open("rb") as file:
@@ -54,8 +90,3 @@ def _digest(file: object) -> str:
     while block := file.read(1 << 20):  # type: ignore[attr-defined]
         digest.update(block)
     return digest.hexdigest()
-
-
-def ids_of(known: Mapping[str, str] | None) -> Container[str] | None:
-    """Return the ids to check against, None for no check."""
-    return None if known is None else known.keys()

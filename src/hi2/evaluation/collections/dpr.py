@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hi2.errors import InvalidParameter, invalid
-from hi2.evaluation.collections.collection import Collection
+from hi2.evaluation.collections.collection import Collection, plain_name
 from hi2.evaluation.judgements import Answers
 from hi2.inputs import Document, find_file, read_lines
 
@@ -69,7 +69,7 @@ class Dpr(Collection):
         found = {}
         for ending in (".qa.csv", ".jsonl"):
             for path in self.folder.glob(f"nq-*{ending}*"):
-                name = path.name.removesuffix(".gz").removesuffix(".xz").removesuffix(ending)
+                name = plain_name(path).removesuffix(ending)
                 found[name.removeprefix("nq-")] = path
         return dict(sorted(found.items()))
 

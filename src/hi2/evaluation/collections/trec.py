@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from hi2.errors import InvalidParameter, invalid
-from hi2.evaluation.collections.collection import Collection, ids_of
-from hi2.evaluation.judgements import Grades, read_grades
+from hi2.evaluation.collections.collection import GradedFolder, plain_name
 from hi2.inputs import Document, read_documents, read_lines
 
+CORPORA = ("corpus.jsonl", "corpus.tsv", "corpus.parquet")
 
-class Trec(Collection):
+
+class Trec(GradedFolder):
     """``corpus.jsonl``, ``.tsv`` or ``.parquet``; topics with ``<top>`` elements, or a number, a tab and the title."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.name = folder.resolve().name
-        corpora = sorted(folder.glob("corpus.*"))
-        if not corpora or not self._named("topics"):
+        super().__init__(folder)
+        corpora = [path for path in sorted(folder.glob("corpus.*")) if plain_name(path) in CORPORA]
+        if not corpora or not self.named("topics", ".txt"):
             missing = "corpus.jsonl, .tsv or .parquet" if not corpora else "topics.SPLIT.txt"
             raise invalid("path", f"a folder with {missing}", f"'{folder}'")
         self.corpus = corpora[0]
@@ -35,28 +35,15 @@ class Trec(Collection):
 
     def queries(self) -> dict[str, str]:
         """Return the titles of every topics file, files in order of their names."""
-        return {id: text for path in self._named("topics").values() for id, text in read_topics(path)}
+        return {id: text for path in self.named("topics", ".txt").values() for id, text in read_topics(path)}
 
-    @property
-    def splits(self) -> Sequence[str]:
-        """The qrels files."""
-        return list(self._named("qrels"))
-
-    def judgements(self, split: str, *, passages: Mapping[str, str] | None = None) -> Grades:
-        """Return the grades of a split."""
-        named = self._named("qrels")
-        if split not in named:
-            raise invalid("split", f"one of {', '.join(named) or 'qrels.SPLIT.txt'}", f"'{split}'")
-        known = None if passages is None else self.queries()
-        return read_grades(named[split], queries=known, documents=ids_of(passages))
+    def grades(self) -> dict[str, Path]:
+        """Return the qrels files."""
+        return self.named("qrels", ".txt")
 
     def files(self) -> Sequence[Path]:
         """Corpus, topics and judgements."""
-        return [self.corpus, *self._named("topics").values(), *self._named("qrels").values()]
-
-    def _named(self, kind: str) -> dict[str, Path]:
-        paths = {path.name.removesuffix(".gz").removesuffix(".xz"): path for path in self.folder.glob(f"{kind}.*.txt*")}
-        return {name.removeprefix(f"{kind}.").removesuffix(".txt"): path for name, path in sorted(paths.items())}
+        return [self.corpus, *self.named("topics", ".txt").values(), *self.grades().values()]
 
 
 def read_topics(path: Path) -> Iterator[tuple[str, str]]:
