@@ -26,6 +26,7 @@ import hi2
 from hi2.evaluation.collections import open_collection
 from hi2.evaluation.measures import agreement, mean_recall
 from hi2.evaluation.peers import PEERS, Peer, Setting
+from hi2.evaluation.report import plain_log_axis
 
 K = 100
 SYSTEMS = [
@@ -264,10 +265,13 @@ def plot(report: dict[str, Any], out: Path) -> None:
             rows = sorted((r for r in report["results"] if r["system"] == system), key=lambda r: r["median_ms"])
             x = [r["median_ms"] if kind == "latency" else report["builds"][system]["bytes_per_doc"] for r in rows]
             ours: dict[str, Any] = {"lw": 3, "color": "0.5" if "compact" in system else "black"}
-            style = ours if system.startswith("hi2") else {"lw": 1}
+            style = (
+                ours if system.startswith("hi2") else {"lw": 1, "color": "tab:cyan"} if system == "Flat" else {"lw": 1}
+            )
             axes.plot(x, [r["recall"] for r in rows], "o-", ms=4, label=system, **style)
         axes.axhline(report["flat"]["test"], color="0.6", lw=0.8, ls="--")
-        axes.set(xscale="log", xlabel=label, ylabel="Recall@100", title=f"{report['collection']} ({report['n']:,})")
+        plain_log_axis(axes)
+        axes.set(xlabel=label, ylabel="Recall@100", title=f"{report['collection']} ({report['n']:,})")
         axes.grid(alpha=0.3)
         axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
         figure.tight_layout()

@@ -132,7 +132,8 @@ def plot(plan: Plan, lines: Sequence[Line]) -> str:
             axes.plot([x for x, _ in pairs], [y for _, y in pairs], "o-", ms=4, lw=width, label=system)
         labels = {"milliseconds": "median ms for one query, one thread", "scored": "share of documents scored"}
         where = f"{lines[0]['collection']}, {lines[0]['encoder']} ({lines[0]['n_docs']:,} documents)"
-        axes.set(xscale="log", xlabel=labels[plan.axis], ylabel=measure, title=where)
+        axes.set(xlabel=labels[plan.axis], ylabel=measure, title=where)
+        plain_log_axis(axes)
         axes.grid(alpha=0.3)
         axes.legend(fontsize=8)
         figure.tight_layout()
@@ -140,6 +141,16 @@ def plot(plan: Plan, lines: Sequence[Line]) -> str:
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
         pyplot.close(figure)
     return out.getvalue()
+
+
+def plain_log_axis(axes: Any) -> None:
+    """Make the x axis logarithmic, marked 0.1, 0.2, 0.5, 1, … and not by powers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _cost(plan: Plan, line: Line) -> float:
