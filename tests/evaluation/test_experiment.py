@@ -115,6 +115,16 @@ def test_an_experiment_resumes_and_tests_its_systems(task, tmp_path, monkeypatch
     ]
 
 
+def test_the_simplest_rival_rescores_as_many_as_hi2_scored(task, tmp_path):
+    pytest.importorskip("bm25s", reason="needs the extra 'lab'")
+    plan = Plan("mine", "Mine", "points", ["BM25, rescored", "hi2"], ["R@100"], against="hi2")
+    rescored, own = (
+        line for line in lab.run(plan, task, Results(tmp_path), Inputs(), SILENT) if line["system"] != "Flat"
+    )
+    assert (rescored["system"], own["system"]) == ("BM25, rescored", "hi2")
+    assert rescored["setting"] == {"n": max(100, round(own["scored"]))}
+
+
 def test_an_interrupted_experiment_goes_on(task, tmp_path, monkeypatch):
     pytest.importorskip("scipy", reason="needs the extra 'lab'")
     measure, calls = trial.Trial.measure, []

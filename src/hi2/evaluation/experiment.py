@@ -22,6 +22,7 @@ from hi2.evaluation.measures import Measure
 from hi2.evaluation.peers import PEERS, Peer
 from hi2.evaluation.peers.hybrid import Hybrid
 from hi2.evaluation.peers.learned_sparse import LearnedSparse, read_weights
+from hi2.evaluation.peers.rescored import Rescored
 from hi2.evaluation.significance import bootstrap_interval, holm, paired_p
 from hi2.evaluation.stress import variants
 from hi2.evaluation.task import Task
@@ -164,7 +165,7 @@ def run(plan: Plan, task: Task, results: Results, inputs: Inputs, progress: Prog
     exact: list[list[int]] | None = None
     goal = 0.0
     with progress.phase(f"{plan.name}: {task.name}, {task.encoder}", len(plan.systems)) as advance:
-        for system in ["Flat", *(name for name in plan.systems if name != "Flat")]:
+        for system in _order(plan):
             key = _key(plan, task, system)
             if results.of(key) and system != "Flat":
                 found += results.of(key)
@@ -181,7 +182,7 @@ def run(plan: Plan, task: Task, results: Results, inputs: Inputs, progress: Prog
                 tuned = task.tune
                 goal = plan.goal * float(np.mean(trial.values(tuned, trial.rows(tuned, {}, K), Measure("R", K))))
             if not results.of(key):
-                lines, values = _measured(plan, trial, system, goal, exact or [])
+                lines, values = _measured(plan, trial, goal, exact or [], _scored_by_hi2(found))
                 common = {
                     "key": key,
                     "experiment": plan.name,
@@ -203,13 +204,26 @@ def run(plan: Plan, task: Task, results: Results, inputs: Inputs, progress: Prog
             found += results.of(key)
             advance(1)
     tested(plan, found, results)
+    shown = plan.systems if "Flat" in plan.systems else ["Flat", *plan.systems]
+    found.sort(key=lambda line: shown.index(line["system"]))
     for name in absent:
         found.append({"experiment": plan.name, "system": name, "absent": PEERS[name].needs})
     return found
 
 
+def _order(plan: Plan) -> list[str]:
+    """Flat first, which sets the goal, then hi2, whose documents scored the simplest rival is given."""
+    first = ["Flat", *(name for name in plan.systems if name == Hybrid.name)]
+    return [*first, *(name for name in plan.systems if name not in first)]
+
+
+def _scored_by_hi2(found: Sequence[dict[str, Any]]) -> int | None:
+    counts = [line["scored"] for line in found if line["system"] == Hybrid.name]
+    return round(counts[0]) if counts and counts[0] else None
+
+
 def _measured(
-    plan: Plan, trial: Trial, system: str, goal: float, exact: list[list[int]]
+    plan: Plan, trial: Trial, goal: float, exact: list[list[int]], allowed: int | None
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Return a system's lines and the values by question of its first."""
     measures = [Measure.named(name) for name in plan.measures]
@@ -220,6 +234,8 @@ def _measured(
         chosen = [one.setting for one in _front(trial)]
     elif plan.setting is not None:
         chosen = [plan.setting if isinstance(trial.peer, Hybrid) else {}]
+    elif type(trial.peer) is Rescored and allowed is not None:
+        chosen = [{"n": max(K, allowed)}]
     else:
         chosen = [trial.tune(goal).setting]
     outcomes: list[Outcome] = [trial.measure(setting, measures, exact) for setting in chosen]
@@ -274,7 +290,7 @@ def tested(plan: Plan, lines: Sequence[dict[str, Any]], results: Results) -> Non
 
 
 def _key(plan: Plan, task: Task, system: str) -> str:
-    data = [plan.name, plan.systems, plan.measures, plan.goal, dict(plan.setting or {}), plan.kind]
+    data = [plan.name, plan.measures, plan.goal, dict(plan.setting or {}), plan.kind]
     data += [task.name, task.encoder, task.manifest, len(task.test.ids), system, __version__]
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
 
