@@ -26,7 +26,7 @@ def run(
     systems: list[str] | None = typer.Option(None, "--system", help="Only these systems, beside Flat."),
     against: str | None = typer.Option(None, help="The system that others are tested against."),
     expansions: Path | None = typer.Option(None, help="Predicted questions for DocT5, one line a document."),
-    weights: list[str] | None = typer.Option(None, help="NAME=FOLDER of term weights: DeepCT, UniCOIL, DistilSPLADE."),
+    weights: list[str] | None = typer.Option(None, help="NAME=FOLDER of term weights or of a model, NAME=hub."),
 ) -> None:
     """Measure systems side by side and write a report.
 
@@ -39,8 +39,8 @@ def run(
 
     plan = Plan.load(name).only(systems, against)
     given = dict(_pair(text) for text in weights or [])
-    inputs = Inputs(expansions, given)
     results, progress, lines = Results(out), Progress(settings.progress), []
+    inputs = Inputs(expansions, given, out / "weights", progress)
     if vectors and len(data) > 1 and len(vectors) != len(data):
         raise invalid("--vectors", f"one folder for each --data ({len(data)})", len(vectors))
     for i, source in enumerate(data):
@@ -60,8 +60,8 @@ def run(
     typer.echo(f"Wrote {write(plan, lines, out)} and {plan.name}.md beside it.")
 
 
-def _pair(text: str) -> tuple[str, Path]:
-    name, equals, folder = text.partition("=")
-    if not equals:
-        raise invalid("--weights", "NAME=FOLDER", f"'{text}'")
-    return name, Path(folder)
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, source = text.partition("=")
+    if not equals or not source:
+        raise invalid("--weights", "NAME=FOLDER, NAME=MODEL or NAME=hub", f"'{text}'")
+    return name, source

@@ -9,7 +9,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import metadata, resources
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,12 @@ from hi2.errors import InvalidParameter, MissingExtra, invalid
 from hi2.evaluation.measures import Measure
 from hi2.evaluation.peers import PEERS, Peer
 from hi2.evaluation.peers.hybrid import Hybrid
-from hi2.evaluation.peers.learned_sparse import LearnedSparse, read_weights
+from hi2.evaluation.peers.learned_sparse import LearnedSparse
 from hi2.evaluation.peers.rescored import Rescored
 from hi2.evaluation.significance import bootstrap_interval, holm, paired_p
 from hi2.evaluation.stress import variants
-from hi2.evaluation.task import Task
+from hi2.evaluation.task import Task, digest
+from hi2.evaluation.term_weights import TermWeights, make_weights, read_weights
 from hi2.evaluation.trial import K, Outcome, Trial, cores
 from hi2.progress import Progress
 from hi2.version import __version__
@@ -96,10 +97,16 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Files some systems need: predicted questions; folders of term weights (documents.jsonl, queries.jsonl)."""
+    """What some systems need: predicted questions; term weights, or models that make them.
+
+    ``weights`` has, by system, a folder with documents.jsonl and queries.jsonl, or a model's folder or name on the hub
+    ("hub": its own); what a model makes is kept under ``cache``.
+    """
 
     expansions: Path | None = None
-    weights: Mapping[str, Path] | None = None
+    weights: Mapping[str, str] | None = None
+    cache: Path = Path("weights")
+    progress: Progress = field(default_factory=lambda: Progress(False))
 
     def system(self, name: str, task: Task) -> Peer | None:
         """Return the system, None where what it needs was not given."""
@@ -108,17 +115,30 @@ class Inputs:
             system: Peer = kind()
             return system
         if issubclass(kind, LearnedSparse):
-            folder = (self.weights or {}).get(name)
-            if folder is None:
-                return None
-            texts = dict(zip([*task.tune.ids, *task.test.ids], [*task.tune.texts, *task.test.texts], strict=True))
-            asked = {texts[id]: own for id, own in read_weights(folder / "queries.jsonl") if id in texts}
-            missing = [id for id, text in texts.items() if text not in asked]
-            if missing:
-                raise InvalidParameter(f"{folder / 'queries.jsonl'}: no weights of query {missing[0]!r}.")
-            learned: Peer = kind(folder / "documents.jsonl", asked)
-            return learned
+            source = (self.weights or {}).get(name)
+            return None if source is None else self._sparse(kind, source, task)
         return None if self.expansions is None else kind(self.expansions)
+
+    def _sparse(self, kind: type[LearnedSparse], source: str, task: Task) -> Peer:
+        texts = dict(zip([*task.tune.ids, *task.test.ids], [*task.tune.texts, *task.test.texts], strict=True))
+        folder = Path(source)
+        if not (folder / "documents.jsonl").is_file():
+            hub = kind.recipe.hub if source == "hub" else source
+            if hub is None:
+                raise invalid("--weights", f"{kind.name}=PATH of a model: the hub has none", f"'{kind.name}={source}'")
+            model = TermWeights(hub, kind.recipe)
+            folder = self.cache / f"{task.name}-{kind.name}-{digest(task.manifest, [source, *texts])}"
+            for file, ids, own in (
+                ("documents.jsonl", task.ids, task.texts),
+                ("queries.jsonl", list(texts), list(texts.values())),
+            ):
+                asked = file == "queries.jsonl"
+                make_weights(folder / file, ids, own, model, queries=asked, progress=self.progress)
+        weighed = {texts[id]: own for id, own in read_weights(folder / "queries.jsonl") if id in texts}
+        missing = [id for id, text in texts.items() if text not in weighed]
+        if missing:
+            raise InvalidParameter(f"{folder / 'queries.jsonl'}: no weights of query {missing[0]!r}.")
+        return kind(folder / "documents.jsonl", weighed)
 
 
 class Results:

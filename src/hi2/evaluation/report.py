@@ -25,7 +25,7 @@ def write(plan: Plan, lines: Sequence[Line], folder: Path) -> Path:
     for collection, encoder in dict.fromkeys((line["collection"], line["encoder"]) for line in measured):
         own = [line for line in measured if (line["collection"], line["encoder"]) == (collection, encoder)]
         text += [f"## {collection}, {encoder}", "", _measured_on(own[0]), ""]
-        if plan.kind == "curves":
+        if plan.kind == "curves" or (plan.kind == "points" and plan.setting is None):
             name = f"{plan.name}-{collection}-{encoder}.svg"
             plots[name] = plot(plan, own)
             text += [f"![{plan.title}: {collection}]({name})", ""]
@@ -111,7 +111,7 @@ def _paper(collection: str) -> list[str]:
 
 
 def plot(plan: Plan, lines: Sequence[Line]) -> str:
-    """Return the curves of some lines as SVG: the first measure against the plan's axis."""
+    """Return some lines as SVG: Recall@100, else the first measure, against the plan's axis, as curves or points."""
     try:
         import matplotlib
     except ImportError as error:
@@ -119,23 +119,27 @@ def plot(plan: Plan, lines: Sequence[Line]) -> str:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    measure = plan.measures[0]
+    measure = "R@100" if "R@100" in plan.measures else plan.measures[0]
     with pyplot.rc_context({"svg.hashsalt": plan.name, "svg.fonttype": "none"}):
         figure, axes = pyplot.subplots(figsize=(7, 4.5))
         for system in dict.fromkeys(line["system"] for line in lines):
-            own = [line for line in lines if line["system"] == system]
+            pairs = sorted((_cost(plan, line), line["measures"][measure]) for line in lines if line["system"] == system)
+            ours = system.startswith("hi2")
             if system == "Flat":
-                axes.axhline(own[0]["measures"][measure], color="0.5", ls="--", lw=1, label="Flat")
-                continue
-            pairs = sorted((_cost(plan, line), line["measures"][measure]) for line in own)
-            width = 2.5 if system.startswith("hi2") else 1.2
-            axes.plot([x for x, _ in pairs], [y for _, y in pairs], "o-", ms=4, lw=width, label=system)
+                axes.axhline(pairs[0][1], color="0.5", ls="--", lw=1, label="Flat")
+            elif plan.kind == "curves":
+                xs, ys = zip(*pairs, strict=True)
+                axes.plot(xs, ys, "o-", ms=4, lw=2.5 if ours else 1.2, label=system)
+            if plan.kind == "points":
+                axes.plot(*pairs[0], "o", ms=7 if ours else 5, color="C3" if ours else "0.4")
+                axes.annotate(system, pairs[0], xytext=(4, 3), textcoords="offset points", fontsize=7)
         labels = {"milliseconds": "median ms for one query, one thread", "scored": "share of documents scored"}
         where = f"{lines[0]['collection']}, {lines[0]['encoder']} ({lines[0]['n_docs']:,} documents)"
         axes.set(xlabel=labels[plan.axis], ylabel=measure, title=where)
         plain_log_axis(axes)
         axes.grid(alpha=0.3)
-        axes.legend(fontsize=8)
+        if plan.kind == "curves":
+            axes.legend(fontsize=8)
         figure.tight_layout()
         out = io.StringIO()
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})

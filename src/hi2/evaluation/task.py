@@ -93,7 +93,7 @@ def load_task(
     else:
         name = encoder.partition("=")[0]
         towers = load_towers(encoder)
-        folder = (cache or Path("vectors")) / f"{collection.name}-{name}-{_digest(manifest, encoder)}"
+        folder = (cache or Path("vectors")) / f"{collection.name}-{name}-{digest(manifest, encoder)}"
         corpus = kept_vectors(folder / "corpus.npy", texts, towers.documents, progress)
         asked = kept_vectors(folder / "queries.npy", list(queries.values()), towers.queries, progress)
         query_encoder = towers.queries
@@ -134,5 +134,6 @@ def _tuning(collection: Collection, test: str, passages: dict[str, str]) -> tupl
     return f"{TUNING_SHARE:.0%} of train", [judged.queries[i] for i in chosen], judged
 
 
-def _digest(manifest: dict[str, str], encoder: str) -> str:
-    return hashlib.sha256(json.dumps([manifest, encoder], sort_keys=True).encode()).hexdigest()[:10]
+def digest(manifest: dict[str, str], made_by: object) -> str:
+    """Return a short name of what is made of a collection."""
+    return hashlib.sha256(json.dumps([manifest, made_by], sort_keys=True).encode()).hexdigest()[:10]

@@ -1,14 +1,13 @@
-"""Learned term weights (DeepCT, UniCOIL, DistilSPLADE), given as the JSONL vectors the field exchanges.
+"""Learned term weights (DeepCT, UniCOIL, DistilSPLADE), given as JSONL or made by their models.
 
-A line is ``{"id": …, "vector": {"term": weight, …}}``, as Anserini and Pyserini read it. Documents stand in the order
-of the corpus; queries are found by their text. Searched by seismic (Bruch et al., SIGIR 2024).
+Documents stand in the order of the corpus; queries are found by their text. Searched by seismic (Bruch et al., SIGIR
+2024) as inner products of the weights.
 """
 
 from __future__ import annotations
 
-import json
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,14 +15,15 @@ import numpy as np
 
 from hi2.errors import InvalidParameter
 from hi2.evaluation.peers.peer import Peer, Setting, extra
-from hi2.inputs import read_lines
+from hi2.evaluation.term_weights import Recipe, read_weights
 from hi2.types import Array, Floats
 
 
 class LearnedSparse(Peer):
     """Sparse vectors in an approximate inverted index with summaries of blocks."""
 
-    needs: ClassVar[str] = "term weights of documents and queries as JSONL (--weights NAME=FOLDER)"
+    needs: ClassVar[str] = "term weights of documents and queries, or a model that makes them (--weights NAME=FOLDER)"
+    recipe: ClassVar[Recipe]
 
     def __init__(self, documents: Path, queries: Mapping[str, Mapping[str, float]]) -> None:
         self._documents = documents
@@ -72,25 +72,18 @@ class DeepCT(LearnedSparse):
     """Term weights regressed by BERT (Dai and Callan, 2019)."""
 
     name = "DeepCT"
+    recipe = Recipe("regression", queries=False)
 
 
 class UniCOIL(LearnedSparse):
     """Term weights learned by contrast (Lin and Ma, 2021)."""
 
     name = "UniCOIL"
+    recipe = Recipe("projection", "castorini/unicoil-msmarco-passage")
 
 
 class DistilSPLADE(LearnedSparse):
     """Expanded sparse vectors, distilled (Formal et al., 2021)."""
 
     name = "DistilSPLADE"
-
-
-def read_weights(path: Path) -> Iterator[tuple[str, dict[str, float]]]:
-    """Yield the id and the term weights of every line."""
-    for number, line in read_lines(path):
-        try:
-            data = json.loads(line)
-            yield str(data["id"]), {str(term): float(weight) for term, weight in data["vector"].items()}
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InvalidParameter(f"{path}, line {number}: expected an id and a vector of weights.") from error
+    recipe = Recipe("mlm", "naver/splade_v2_distil")
