@@ -26,6 +26,11 @@ POINTS = Plan(
 )
 
 
+def measured(plan, task, results, inputs, progress):
+    lab.run(plan, task, results, inputs, progress)
+    return lab.gathered(plan, results)
+
+
 @pytest.fixture(scope="module")
 def folder(corpus, tmp_path_factory):
     """A BEIR folder with given vectors: every query's relevant documents are its two nearest."""
@@ -93,7 +98,7 @@ def test_parts_of_recall_add_up(task):
 
 def test_an_experiment_resumes_and_tests_its_systems(task, tmp_path, monkeypatch):
     pytest.importorskip("scipy", reason="needs the extra 'lab'")
-    lines = lab.run(POINTS, task, Results(tmp_path), Inputs(), SILENT)
+    lines = measured(POINTS, task, Results(tmp_path), Inputs(), SILENT)
     assert [line["system"] for line in lines] == ["Flat", "hi2 Flat", "faiss IVF-Flat"]
     for line in lines:
         assert line["manifest"] == task.manifest
@@ -110,7 +115,7 @@ def test_an_experiment_resumes_and_tests_its_systems(task, tmp_path, monkeypatch
         raise AssertionError("measured again")
 
     monkeypatch.setattr(trial.Trial, "measure", fail)
-    assert [line["key"] for line in lab.run(POINTS, task, Results(tmp_path), Inputs(), SILENT)] == [
+    assert [line["key"] for line in measured(POINTS, task, Results(tmp_path), Inputs(), SILENT)] == [
         line["key"] for line in lines
     ]
 
@@ -118,7 +123,7 @@ def test_an_experiment_resumes_and_tests_its_systems(task, tmp_path, monkeypatch
 def test_the_simplest_rival_rescores_as_many_as_hi2_scored(task, tmp_path):
     pytest.importorskip("bm25s", reason="needs the extra 'lab'")
     plan = Plan("mine", "Mine", "points", ["BM25, rescored", "hi2"], ["R@100"], against="hi2")
-    lines = lab.run(plan, task, Results(tmp_path), Inputs(), SILENT)
+    lines = measured(plan, task, Results(tmp_path), Inputs(), SILENT)
     rescored, own = (line for line in lines if line["system"] != "Flat")
     assert (rescored["system"], own["system"]) == ("BM25, rescored", "hi2")
     assert rescored["setting"] == {"n": max(100, round(own["scored"]))}
@@ -136,9 +141,9 @@ def test_an_interrupted_experiment_goes_on(task, tmp_path, monkeypatch):
 
     monkeypatch.setattr(trial.Trial, "measure", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        lab.run(POINTS, task, Results(tmp_path), Inputs(), SILENT)
+        measured(POINTS, task, Results(tmp_path), Inputs(), SILENT)
     assert len(Results(tmp_path).lines) == 1
-    lines = lab.run(POINTS, task, Results(tmp_path), Inputs(), SILENT)
+    lines = measured(POINTS, task, Results(tmp_path), Inputs(), SILENT)
     assert calls == ["Flat", "hi2 Flat", "hi2 Flat", "faiss IVF-Flat"]
     assert len(lines) == 3
 
@@ -153,7 +158,7 @@ def test_a_report_shows_every_line_and_needs_nothing_else(task, tmp_path, kind, 
 
     monkeypatch.setattr(trial.Trial, "_times", time_by_effort)
     plan = Plan("mine", "A <title>", kind, ["hi2 Flat", "DocT5"], ["R@100"], axis="scored", against="Flat")
-    lines = lab.run(plan, task, Results(tmp_path), Inputs(), SILENT)
+    lines = measured(plan, task, Results(tmp_path), Inputs(), SILENT)
     page = write(plan, lines, tmp_path)
     text, markdown = page.read_text(), (tmp_path / "mine.md").read_text()
     assert markdown.count("| hi2 Flat |") == sum(line["system"] == "hi2 Flat" for line in lines)
@@ -193,7 +198,7 @@ def test_changed_questions_are_measured_with_vectors_of_their_own(folder, tmp_pa
         changed["typos"].test.vectors, hi2.StaticEncoder()(list(changed["typos"].test.texts)), atol=1e-6
     )
     plan = Plan("stress", "Stress", "stress", ["hi2 Flat"], ["R@100"])
-    lines = lab.run(plan, task, Results(tmp_path / "out"), Inputs(), SILENT)
+    lines = measured(plan, task, Results(tmp_path / "out"), Inputs(), SILENT)
     assert [line["variant"] for line in lines if line["system"] == "hi2 Flat"] == list(changed)
     flat = {line["variant"]: line["measures"]["R@100"] for line in lines if line["system"] == "Flat"}
     assert flat["no shared word"] < flat["as asked"]

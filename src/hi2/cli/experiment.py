@@ -18,9 +18,10 @@ def run(
         None, help="Folder with corpus.npy and queries.npy, one for each --data; several compare embeddings."
     ),
     encoder: list[str] | None = typer.Option(
-        None, help="Encoder that makes (and keeps) the vectors where none are given; several compare embeddings."
+        None,
+        help="Encoder that makes (and keeps) vectors, beside or instead of given ones; several compare.",
     ),
-    out: Path = typer.Option(help="Folder for results and reports; what is already there is not measured again."),
+    out: Path = typer.Option(help="Folder for results and reports; what it holds is shown too and not measured again."),
     split: str = typer.Option("test", help="Split that is reported."),
     limit: int | None = typer.Option(None, min=1, help="Only the first questions of every split."),
     systems: list[str] | None = typer.Option(None, "--system", help="Only these systems, beside Flat."),
@@ -32,32 +33,32 @@ def run(
 
     Example: hi2 experiment ablation --data scifact --vectors scifact/minilm --out results
     """
-    from hi2.evaluation.experiment import Inputs, Plan, Results
+    from hi2.evaluation.experiment import Inputs, Plan, Results, gathered
     from hi2.evaluation.experiment import run as run_plan
     from hi2.evaluation.report import write
     from hi2.evaluation.task import load_task
 
     plan = Plan.load(name).only(systems, against)
     given = dict(_pair(text) for text in weights or [])
-    results, progress, lines = Results(out), Progress(settings.progress), []
+    results, progress = Results(out), Progress(settings.progress)
     inputs = Inputs(expansions, given, out / "weights", progress)
     if vectors and len(data) > 1 and len(vectors) != len(data):
         raise invalid("--vectors", f"one folder for each --data ({len(data)})", len(vectors))
     for i, source in enumerate(data):
-        folders: list[Path | None] = [None] if not vectors else [vectors[i]] if len(data) > 1 else list(vectors)
-        for folder in folders:
-            for chosen in (encoder or ["static"]) if folder is None else ["static"]:
-                task = load_task(
-                    source,
-                    vectors=folder,
-                    encoder=chosen,
-                    cache=out / "vectors",
-                    test=split,
-                    limit=limit,
-                    progress=progress,
-                )
-                lines += run_plan(plan, task, results, inputs, progress)
-    typer.echo(f"Wrote {write(plan, lines, out)} and {plan.name}.md beside it.")
+        folders = (vectors or []) if len(data) == 1 else (vectors or [])[i : i + 1]
+        made = encoder or ([] if folders else ["static"])
+        for folder, chosen in [*((folder, "") for folder in folders), *((None, name) for name in made)]:
+            task = load_task(
+                source,
+                vectors=folder,
+                encoder=chosen,
+                cache=out / "vectors",
+                test=split,
+                limit=limit,
+                progress=progress,
+            )
+            run_plan(plan, task, results, inputs, progress)
+    typer.echo(f"Wrote {write(plan, gathered(plan, results), out)} and {plan.name}.md beside it.")
 
 
 def _pair(text: str) -> tuple[str, str]:

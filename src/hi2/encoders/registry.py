@@ -97,3 +97,9 @@ def load_towers(name: str) -> Towers:
         raise invalid("encoder", f"one of {', '.join(ENCODERS)}, with or without a path", f"'{name}'")
     encoder = SentenceTransformerEncoder(name)
     return Towers(encoder, encoder)
+
+
+def encoder_name(name: str) -> str:
+    """Return what results call an encoder: its registered name, else the last part of its path or name."""
+    known, _, paths = name.partition("=")
+    return known if known in ENCODERS and known != "onnx" else Path((paths or known).partition(",")[0]).name

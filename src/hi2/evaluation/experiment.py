@@ -179,9 +179,10 @@ class Results:
             return {name: stored[name] for name in stored.files}
 
 
-def run(plan: Plan, task: Task, results: Results, inputs: Inputs, progress: Progress) -> list[dict[str, Any]]:
-    """Measure every system that is not yet in the results; return the lines of this plan and task, tested."""
-    here, found, absent = machine(), [], []
+def run(plan: Plan, task: Task, results: Results, inputs: Inputs, progress: Progress) -> None:
+    """Measure every system that is not yet in the results."""
+    here = machine()
+    found: list[dict[str, Any]] = []
     exact: list[list[int]] | None = None
     goal = 0.0
     with progress.phase(f"{plan.name}: {task.name}, {task.encoder}", len(plan.systems)) as advance:
@@ -193,7 +194,6 @@ def run(plan: Plan, task: Task, results: Results, inputs: Inputs, progress: Prog
                 continue
             peer = inputs.system(system, task)
             if peer is None:
-                absent.append(system)
                 advance(1)
                 continue
             trial = Trial.build(peer, task, threads=cores())
@@ -223,12 +223,26 @@ def run(plan: Plan, task: Task, results: Results, inputs: Inputs, progress: Prog
                 results.add([{**common, **line} for line in lines], values)
             found += results.of(key)
             advance(1)
-    tested(plan, found, results)
+
+
+def gathered(plan: Plan, results: Results) -> list[dict[str, Any]]:
+    """Return all the results hold of a plan: by collection and embeddings, in the plan's order, tested.
+
+    Where a system was measured more than once, its last lines count. Systems that were never measured for want of what
+    they need are lines that say so.
+    """
+    lines = [line for line in results.lines if line["experiment"] == plan.name]
+    last = {(line["collection"], line["encoder"], line["system"]): line["key"] for line in lines}
     shown = plan.systems if "Flat" in plan.systems else ["Flat", *plan.systems]
-    found.sort(key=lambda line: shown.index(line["system"]))
-    for name in absent:
-        found.append({"experiment": plan.name, "system": name, "absent": PEERS[name].needs})
-    return found
+    found = []
+    for collection, encoder in dict.fromkeys((line["collection"], line["encoder"]) for line in lines):
+        kept = [last.get((collection, encoder, system)) for system in shown]
+        own = [dict(line) for key in kept for line in lines if line["key"] == key]
+        _test(plan, own, results)
+        found += own
+    measured = {line["system"] for line in found}
+    absent = [name for name in plan.systems if name not in measured and PEERS[name].needs]
+    return [*found, *({"experiment": plan.name, "system": name, "absent": PEERS[name].needs} for name in absent)]
 
 
 def _order(plan: Plan) -> list[str]:
@@ -295,7 +309,7 @@ def _front(trial: Trial) -> list[Any]:
     return [front[i] for i in keep]
 
 
-def tested(plan: Plan, lines: Sequence[dict[str, Any]], results: Results) -> None:
+def _test(plan: Plan, lines: Sequence[dict[str, Any]], results: Results) -> None:
     """Add p-values against the plan's reference, corrected for the number of systems, to the lines of points."""
     reference = [line for line in lines if line["system"] == plan.against]
     if plan.kind != "points" or not reference:

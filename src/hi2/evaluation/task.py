@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from hi2.encoders.encoder import Encoder
-from hi2.encoders.registry import load_towers
+from hi2.encoders.registry import encoder_name, load_towers
 from hi2.errors import InvalidParameter, invalid
 from hi2.evaluation.collections import Collection, open_collection
 from hi2.evaluation.judgements import Judgements
@@ -91,7 +91,7 @@ def load_task(
         corpus = given_vectors(vectors, "corpus.npy", len(texts), "documents")
         asked = given_vectors(vectors, "queries.npy", len(queries), "queries")
     else:
-        name = encoder.partition("=")[0]
+        name = encoder_name(encoder)
         towers = load_towers(encoder)
         folder = (cache or Path("vectors")) / f"{collection.name}-{name}-{digest(manifest, encoder)}"
         corpus = kept_vectors(folder / "corpus.npy", texts, towers.documents, progress)
