@@ -63,7 +63,7 @@ def _measured_on(line: Line) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     return (
         f"{line['n_docs']:,} documents; {line['n_queries']:,} questions of {line['reported_on']}, tuned on "
-        f"{line['tuned_on']}. One query at a time on one thread, medians of three; builds and batches with "
+        f"{line['tuned_on']}. Timed one query at a time on one thread, the first thousand, medians of three; builds and batches with "
         f"{machine['threads']} threads. {machine['cpu']}, {machine['simd']}; {versions}."
     )
 
