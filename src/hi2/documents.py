@@ -18,9 +18,9 @@ from hi2.ids import IdColumn, id_column
 from hi2.model import Model
 from hi2.progress import Progress
 from hi2.ragged import Ragged
-from hi2.selectors.terms import BM25, TermWeights
+from hi2.selectors.terms import BM25, LearnedTerms, TermSelector, TermWeights
 from hi2.spool import Spool
-from hi2.text.bags import BagCollector, Bags, count_tokens
+from hi2.text.bags import BagCollector, Bags, count_tokens, weigh
 from hi2.text.tokenizer import Analyzer
 from hi2.types import I64, U32, U64, Array, Bytes, Floats
 from hi2.vectors import Vectors, VectorSpool, open_vectors
@@ -33,7 +33,7 @@ _VECTORS_AT_A_TIME = 16_384
 class TermReader:
     """How texts or given weights become bags: a term spec and its tokenizer."""
 
-    spec: BM25 | TermWeights
+    spec: BM25 | TermWeights | LearnedTerms
     tokenizer: Analyzer
 
 
@@ -82,17 +82,19 @@ def collect(
     if keep_text and texts is None:
         raise invalid("keep_text", "False where no texts are given", True)
     bags = None
-    if reader is not None and isinstance(reader.spec, TermWeights):
-        if term_weights is None:
-            raise invalid("term_weights", "given: the index files documents by given weights", None)
-        bags = reader.spec.bags(reader.tokenizer, term_weights)
+    if reader is not None and isinstance(reader.spec, TermWeights) and term_weights is None:
+        raise invalid("term_weights", "given: the index files documents by given weights", None)
+    if reader is not None and term_weights is not None and not isinstance(reader.spec, BM25):
+        # Where a scorer is at hand, weights it gave before spare its time.
+        bags = weigh(reader.tokenizer, term_weights)
         _check_count("term_weights", len(bags), source.n)
     elif term_weights is not None:
-        raise invalid("term_weights", "left out where terms are not TermWeights", type(term_weights).__name__)
+        raise invalid("term_weights", "left out where terms are counted", type(term_weights).__name__)
     elif reader is not None and texts is None:
         raise invalid("texts", "given, one string a document, or terms=None for an index without terms", None)
     if passed is None:
-        passed = _read_texts(texts, payload, reader, None, keep_text=keep_text, n_docs=source.n, progress=progress)
+        unread = None if bags is not None else reader
+        passed = _read_texts(texts, payload, unread, None, keep_text=keep_text, n_docs=source.n, progress=progress)
     return Documents(source, column, bags if bags is not None else passed.bags, passed.stored)
 
 
@@ -101,13 +103,7 @@ def draft_of(model: Model, documents: Documents, *, threads: int, progress: Prog
     labels, copies = _assign(model, documents.vectors, threads, progress)
     terms, pruned = None, Pruned()
     if model.terms is not None and documents.bags is not None:
-        selection = model.terms.select(documents.bags)
-        counts = np.diff(selection.offsets).astype(np.int64)
-        rows = np.repeat(np.arange(len(counts), dtype=np.uint32), counts)
-        ranks = (np.arange(len(rows)) - np.repeat(selection.offsets[:-1].astype(np.int64), counts)).astype(np.uint32)
-        terms = Postings(selection.terms, rows, ranks)
-        if model.terms.spec.gamma is not None:
-            terms, pruned = prune(terms, selection.scores, model.terms.spec.gamma)
+        terms, pruned = term_postings(model.terms, documents.bags)
 
     def encode(codec: Any, rows: I64) -> Bytes:
         block = documents.vectors.read(rows)
@@ -126,6 +122,26 @@ def draft_of(model: Model, documents: Documents, *, threads: int, progress: Prog
         stored=None if stored is None else StoredRows(stored.lengths, stored.take),
         pruned=pruned,
     )
+
+
+def term_postings(selector: TermSelector, bags: Bags) -> tuple[Postings, Pruned]:
+    """Return who is filed under which term, super-big lists cut where the selector says so."""
+    selection = selector.select(bags)
+    counts = np.diff(selection.offsets).astype(np.int64)
+    rows = np.repeat(np.arange(len(counts), dtype=np.uint32), counts)
+    ranks = (np.arange(len(rows)) - np.repeat(selection.offsets[:-1].astype(np.int64), counts)).astype(np.uint32)
+    postings = Postings(selection.terms, rows, ranks)
+    if selector.spec.gamma is None:
+        return postings, Pruned()
+    return prune(postings, selection.scores, selector.spec.gamma)
+
+
+def collect_terms(reader: TermReader, texts: Iterable[str], n_docs: int, progress: Progress) -> Bags:
+    """Return the terms of documents given as texts alone."""
+    bags = _read_texts(texts, None, reader, None, keep_text=False, n_docs=n_docs, progress=progress).bags
+    if bags is None:
+        raise invalid("texts", "not needed where terms are given weights", "texts")
+    return bags
 
 
 def residuals(model: Model, vectors: Floats, labels: U32) -> Floats:
@@ -181,8 +197,10 @@ def _read_texts(
     keep = keep_text or payload is not None
     if texts is None and not keep:
         return _Passed()
-    counts = reader is not None and isinstance(reader.spec, BM25) and texts is not None
-    collector, vectors, lines = BagCollector(), VectorSpool(), Spool(np.uint8)
+    counts = reader is not None and not isinstance(reader.spec, TermWeights) and texts is not None
+    counted = reader is None or isinstance(reader.spec, BM25)
+    collector = BagCollector(np.uint32 if counted else np.float32)
+    vectors, lines = VectorSpool(), Spool(np.uint8)
     ends: list[U64] = []
     payload_rows = None if payload is None else iter(payload)
     n_texts = n_bytes = 0
@@ -232,8 +250,9 @@ def _encode_and_count(
         tokens, offsets = reader.tokenizer.encode(texts)
         return encoder.average(tokens, offsets), count_tokens(reader.tokenizer, tokens, offsets)
     vectors = None if encoder is None else encode(encoder, texts)
-    counted = spec.bags(reader.tokenizer, texts) if reader is not None and isinstance(spec, BM25) else None
-    return vectors, counted
+    if reader is None or isinstance(spec, TermWeights) or spec is None:
+        return vectors, None
+    return vectors, spec.bags(reader.tokenizer, texts)
 
 
 def _batches(texts: Iterable[str] | None, n_docs: int) -> Iterator[list[Any]]:

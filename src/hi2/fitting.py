@@ -11,7 +11,7 @@ from hi2.errors import invalid
 from hi2.model import Model
 from hi2.progress import Progress
 from hi2.selectors.clusters import ClusterSelector, KMeans
-from hi2.selectors.terms import BM25, TermSelector, TermWeights
+from hi2.selectors.terms import BM25, LearnedTerms, TermSelector, TermWeights
 from hi2.text.tokenizer import Tokenizer
 from hi2.types import Floats
 from hi2.vectors import Vectors
@@ -77,6 +77,8 @@ def _fit_terms(
         return None
     if isinstance(terms, TermSelector):
         return terms
+    if isinstance(reader.spec, LearnedTerms):
+        raise invalid("terms", "a fitted TermSelector: learned terms come from training", repr(terms))
     return reader.spec.fit(documents.bags, reader.tokenizer)
 
 

@@ -22,6 +22,7 @@ from hi2.errors import Error, InvalidParameter, ReadOnly, invalid
 from hi2.fitting import fit_model, term_reader
 from hi2.ids import check_id
 from hi2.model import Model
+from hi2.parts import Parts
 from hi2.progress import Progress
 from hi2.searching import Tally, resolve_effort, search
 from hi2.selectors.clusters import ClusterSelector, KMeans
@@ -229,6 +230,13 @@ class HybridIndex:
             found.extend(live.segment.take_ids(rows.astype(np.uint32)))
         return found
 
+    def texts(self) -> list[str]:
+        """Return the texts of all documents in the order of ``ids``; an index that keeps none says so."""
+        stored = self.get(self.ids())
+        if not all("text" in own for own in stored):
+            raise invalid("texts", "given: this index keeps none (keep_text=True would)", None)
+        return [own["text"] for own in stored]
+
     def parse_ids(self, ids: Sequence[str]) -> list[Id]:
         """Return ids given as strings as the index has them: integers where its ids are integers."""
         if self._state.snapshot.id_kind != "int":
@@ -428,6 +436,33 @@ class HybridIndex:
                 raise Error("There is nothing to commit to: the index is in memory. Use save(path), then open it.")
             self._state = self._writer.commit(self._state, Progress.of(progress))
             self._stored = read_index(self._writer.folder)
+
+    def refit(
+        self,
+        parts: Parts | str | Path,
+        *,
+        vectors: Any = None,
+        texts: Iterable[str] | None = None,
+        threads: int | None = None,
+        progress: bool | Progress | None = None,
+    ) -> HybridIndex:
+        """Return the index with trained ``parts`` (or the folder that holds them), in memory; this one stays as it is.
+
+        Texts the index does not keep must be given, in the order of ``ids``; so must vectors where the parts encode
+        documents anew.
+        """
+        from hi2.refitting import refitted
+
+        state = refitted(
+            self._state,
+            parts if isinstance(parts, Parts) else Parts.load(parts),
+            vectors=vectors,
+            texts=texts,
+            stored_texts=self.texts,
+            threads=thread_count(threads),
+            progress=Progress.of(progress),
+        )
+        return HybridIndex(state, encoder=self._encoder)
 
     @contextmanager
     def _changing(self) -> Iterator[None]:

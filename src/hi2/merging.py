@@ -51,9 +51,14 @@ def _tier(n_docs: int) -> int:
 
 def merge_segments(sink: Sink, model: Model, lives: Sequence[Live], report: Phase = lambda steps: None) -> SegmentMeta:
     """Store the living documents of some segments as one; nothing is fitted, scored or pruned again."""
+    return write_segment(sink, model, merged_draft(model, lives), report)
+
+
+def merged_draft(model: Model, lives: Sequence[Live]) -> Draft:
+    """Return the living documents of some segments as one segment to be."""
     sources = [_Source(live) for live in lives]
     bases = np.cumsum([0] + [len(source.kept_rows) for source in sources])
-    draft = Draft(
+    return Draft(
         ids=IdColumn.concatenate([source.live.segment.id_column().take(source.kept_rows) for source in sources]),
         labels=np.concatenate([source.labels() for source in sources]),
         codes=_gather(sources, bases, "codes.npy"),
@@ -66,7 +71,6 @@ def merge_segments(sink: Sink, model: Model, lives: Sequence[Live], report: Phas
             sum(live.segment.meta.pruned_postings for live in lives),
         ),
     )
-    return write_segment(sink, model, draft, report)
 
 
 class _Source:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,12 +16,17 @@ from hi2.codecs import CODECS, Codec
 from hi2.encoders.encoder import EncoderIdentity
 from hi2.errors import FormatError, InvalidParameter
 from hi2.selectors.clusters import ClusterSelector, KMeans
-from hi2.selectors.terms import BM25, TermSelector, TermWeights
+from hi2.selectors.learned import TermScorer
+from hi2.selectors.terms import BM25, LearnedTerms, TermSelector, TermWeights
 from hi2.storage.arrays import Sink, put_array
 from hi2.text.tokenizer import Analyzer, restore_analyzer
 from hi2.types import Array
 
-_TERM_SPECS: dict[str, type[BM25] | type[TermWeights]] = {"BM25": BM25, "TermWeights": TermWeights}
+_TERM_SPECS: dict[str, type[BM25] | type[TermWeights] | type[LearnedTerms]] = {
+    "BM25": BM25,
+    "TermWeights": TermWeights,
+    "LearnedTerms": LearnedTerms,
+}
 _STORES = ("codec", "refine")
 
 
@@ -100,6 +105,11 @@ class Model:
             meta["terms"] = _term_meta(self.terms)
             put_array(sink, "term_df.npy", self.terms.df)
             put_array(sink, "term_mean_scores.npy", self.terms.mean_scores)
+            if self.terms.gains is not None:
+                put_array(sink, "term_gains.npy", self.terms.gains)
+            if isinstance(self.terms.spec, LearnedTerms) and self.terms.spec.scorer is not None:
+                put_array(sink, "scorer.json", np.frombuffer(self.terms.spec.scorer.config, np.uint8))
+                put_array(sink, "scorer.safetensors", np.frombuffer(self.terms.spec.scorer.weights_file, np.uint8))
             definition = np.frombuffer(self.terms.tokenizer.definition.encode(), np.uint8)
             put_array(sink, "tokenizer.json", definition)
         for name, codec in zip(_STORES, (self.codec, self.refine), strict=True):
@@ -156,7 +166,8 @@ class LazyTokenizer:
 
 
 def _term_meta(terms: TermSelector) -> dict[str, Any]:
-    spec = {key: value for key, value in asdict(terms.spec).items() if key != "tokenizer"}
+    own = (field.name for field in fields(terms.spec) if field.name not in ("tokenizer", "scorer"))
+    spec = {name: getattr(terms.spec, name) for name in own}
     return {
         "type": type(terms.spec).__name__,
         **spec,
@@ -174,10 +185,16 @@ def _read_terms(meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> TermSel
     df, means = arrays["term_df.npy"], arrays["term_mean_scores.npy"]
     if df.shape != (n_terms,) or df.dtype != np.uint32 or means.shape != (n_terms,) or means.dtype != np.float32:
         raise FormatError(f"The index is damaged: its term statistics are not of {n_terms} terms.")
+    gains = arrays.get("term_gains.npy")
+    if gains is not None and (gains.shape != (n_terms,) or gains.dtype != np.float32 or not np.isfinite(gains).all()):
+        raise FormatError(f"The index is damaged: its term gains are not of {n_terms} terms.")
+    if isinstance(spec, LearnedTerms):
+        scorer = TermScorer(arrays["scorer.json"].tobytes(), arrays["scorer.safetensors"])
+        spec = replace(spec, scorer=scorer)
     tokenizer: Any = LazyTokenizer(arrays["tokenizer.json"].tobytes(), n_terms)
     if tokenizer.fingerprint != meta["tokenizer_sha256"]:
         raise FormatError("The index is damaged: tokenizer.json is not the tokenizer it was built with.")
-    return TermSelector(spec, tokenizer, df, int(meta["n_docs"]), float(meta["average_length"]), means)
+    return TermSelector(spec, tokenizer, df, int(meta["n_docs"]), float(meta["average_length"]), means, gains)
 
 
 def _read_codec(name: str, dim: int, meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> Codec | None:

@@ -27,7 +27,7 @@ POINTS = Plan(
 
 
 def measured(plan, task, results, inputs, progress):
-    lab.run(plan, task, results, inputs, progress)
+    lab.run([plan], task, results, inputs, progress)
     return lab.gathered(plan, results)
 
 
@@ -70,7 +70,8 @@ def test_an_outcome_is_what_the_measures_say(task):
     found = [[task.ids[row] for row in rows] for rows in exact]
     relevant = [task.test.judged.relevant(id) for id in task.test.ids]
     assert outcome.values["R@100"].mean() == pytest.approx(mean_recall(found, relevant, k=100))
-    assert outcome.values["RR@10"].mean() == 1.0
+    ranks = [next(r for r, id in enumerate(own, 1) if id in known) for own, known in zip(found, relevant, strict=True)]
+    assert outcome.values["RR@10"].tolist() == [1 / rank if rank <= 10 else 0.0 for rank in ranks]
     assert outcome.values["agreement@100"].mean() == agreement(exact, exact, k=100) == 1.0
     assert outcome.milliseconds["p50"] <= outcome.milliseconds["p95"] <= outcome.milliseconds["p99"]
     assert outcome.throughput > 0
@@ -133,11 +134,11 @@ def test_an_interrupted_experiment_goes_on(task, tmp_path, monkeypatch):
     pytest.importorskip("scipy", reason="needs the extra 'lab'")
     measure, calls = trial.Trial.measure, []
 
-    def interrupted(self, *arguments):
+    def interrupted(self, *arguments, **options):
         calls.append(self.peer.name)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return measure(self, *arguments)
+        return measure(self, *arguments, **options)
 
     monkeypatch.setattr(trial.Trial, "measure", interrupted)
     with pytest.raises(KeyboardInterrupt):
@@ -146,6 +147,23 @@ def test_an_interrupted_experiment_goes_on(task, tmp_path, monkeypatch):
     lines = measured(POINTS, task, Results(tmp_path), Inputs(), SILENT)
     assert calls == ["Flat", "hi2 Flat", "hi2 Flat", "faiss IVF-Flat"]
     assert len(lines) == 3
+
+
+def test_several_experiments_build_a_system_once(task, tmp_path, monkeypatch):
+    pytest.importorskip("scipy", reason="needs the extra 'lab'")
+    build, built = trial.Trial.build.__func__, []
+
+    def counted(cls, peer, task, **options):
+        built.append(peer.name)
+        return build(cls, peer, task, **options)
+
+    monkeypatch.setattr(trial.Trial, "build", classmethod(counted))
+    curves = Plan("other", "Other", "curves", ["hi2 Flat"], ["R@100"], axis="scored")
+    results = Results(tmp_path)
+    lab.run([POINTS, curves], task, results, Inputs(), SILENT)
+    assert built == ["Flat", "hi2 Flat", "faiss IVF-Flat"]
+    assert {line["system"] for line in lab.gathered(POINTS, results)} == {"Flat", "hi2 Flat", "faiss IVF-Flat"}
+    assert len(lab.gathered(curves, results)) > 2
 
 
 @pytest.mark.parametrize("kind", ["points", "curves"])

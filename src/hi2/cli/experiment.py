@@ -12,7 +12,9 @@ from hi2.progress import Progress
 
 
 def run(
-    name: str = typer.Argument(help="main, tradeoff, ablation, robustness, codecs, ivf-gap, stress, or a .toml file."),
+    names: list[str] = typer.Argument(
+        help="main, tradeoff, ablation, robustness, codecs, ivf-gap, stress, or a .toml file; several build once."
+    ),
     data: list[str] = typer.Option(help="Collection: a folder or an ir_datasets id; give it again for another."),
     vectors: list[Path] | None = typer.Option(
         None, help="Folder with corpus.npy and queries.npy, one for each --data; several compare embeddings."
@@ -28,20 +30,23 @@ def run(
     against: str | None = typer.Option(None, help="The system that others are tested against."),
     expansions: Path | None = typer.Option(None, help="Predicted questions for DocT5, one line a document."),
     weights: list[str] | None = typer.Option(None, help="NAME=FOLDER of term weights or of a model, NAME=hub."),
+    trained: Path | None = typer.Option(
+        None, help="Folder with the parts of 'hi2 train' in folders named by method: hi2, light, distill-vq, jpq, ivf."
+    ),
 ) -> None:
     """Measure systems side by side and write a report.
 
     Example: hi2 experiment ablation --data scifact --vectors scifact/minilm --out results
     """
     from hi2.evaluation.experiment import Inputs, Plan, Results, gathered
-    from hi2.evaluation.experiment import run as run_plan
+    from hi2.evaluation.experiment import run as run_plans
     from hi2.evaluation.report import write
     from hi2.evaluation.task import load_task
 
-    plan = Plan.load(name).only(systems, against)
+    plans = [Plan.load(name).only(systems, against) for name in names]
     given = dict(_pair(text) for text in weights or [])
     results, progress = Results(out), Progress(settings.progress)
-    inputs = Inputs(expansions, given, out / "weights", progress)
+    inputs = Inputs(expansions, given, out / "weights", trained, progress)
     if vectors and len(data) > 1 and len(vectors) != len(data):
         raise invalid("--vectors", f"one folder for each --data ({len(data)})", len(vectors))
     for i, source in enumerate(data):
@@ -57,8 +62,9 @@ def run(
                 limit=limit,
                 progress=progress,
             )
-            run_plan(plan, task, results, inputs, progress)
-    typer.echo(f"Wrote {write(plan, gathered(plan, results), out)} and {plan.name}.md beside it.")
+            run_plans(plans, task, results, inputs, progress)
+    for plan in plans:
+        typer.echo(f"Wrote {write(plan, gathered(plan, results), out)} and {plan.name}.md beside it.")
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
+import numpy as np
+
 from hi2 import _native
 from hi2.types import Array, Bytes, Floats
+
+#: Arrays whose names begin so choose codes; those of the same name without it score them.
+ENCODING = "encoding_"
 
 
 class CodecSpec(Protocol):
@@ -38,6 +44,17 @@ class Codec:
     spec: CodecSpec
     arrays: Mapping[str, Array]
     native: _native.Codec
+    #: What chooses codes where that is not what scores them: training moves codewords and leaves codes alone.
+    encoding: _native.Codec | None = None
+
+    @property
+    def encoding_name(self) -> str:
+        """Names what chooses codes: codes of two codecs with one name are the same."""
+        digest = hashlib.sha256(repr(self.spec).encode())
+        for name in sorted(name for name in self.arrays if not name.startswith(ENCODING)):
+            array = self.arrays.get(ENCODING + name, self.arrays[name])
+            digest.update(name.encode() + np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
 
     @property
     def dim(self) -> int:
@@ -51,4 +68,4 @@ class Codec:
 
     def encode(self, vectors: Floats, *, threads: int = 1) -> Bytes:
         """Return the codes (n, code_bytes) of ``vectors`` (n, dim)."""
-        return self.native.encode(vectors, threads)
+        return (self.encoding or self.native).encode(vectors, threads)

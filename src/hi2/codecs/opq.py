@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hi2 import _native
 from hi2.codecs.codec import Codec
-from hi2.codecs.pq import PQ, pad
+from hi2.codecs.pq import PQ, pad, restore_product
 from hi2.faiss_training import pinned_faiss, train_codebooks
 from hi2.types import Array, Floats
 
@@ -56,4 +55,4 @@ class OPQ(PQ):
 
     def restore(self, dim: int, arrays: Mapping[str, Array]) -> Codec:
         """Return the codec with this rotation and these codebooks."""
-        return Codec(self, dict(arrays), _native.Codec.pq(dim, arrays["codebooks"], arrays["rotation"]))
+        return restore_product(self, dim, arrays)

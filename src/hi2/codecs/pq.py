@@ -10,7 +10,7 @@ import numpy as np
 
 from hi2 import _native
 from hi2.arguments import integer, normalise_integers
-from hi2.codecs.codec import Codec
+from hi2.codecs.codec import ENCODING, Codec
 from hi2.errors import invalid
 from hi2.faiss_training import pinned_faiss, train_codebooks
 from hi2.types import Array, Floats
@@ -57,7 +57,16 @@ class PQ:
 
     def restore(self, dim: int, arrays: Mapping[str, Array]) -> Codec:
         """Return the codec with these codebooks."""
-        return Codec(self, dict(arrays), _native.Codec.pq(dim, arrays["codebooks"], None))
+        return restore_product(self, dim, arrays)
+
+
+def restore_product(spec: PQ, dim: int, arrays: Mapping[str, Array]) -> Codec:
+    """Return the codec with these codebooks, and others that choose codes where training left those alone."""
+    own = {name: arrays[name] for name in ("codebooks", "rotation") if name in arrays}
+    before = {name: arrays.get(ENCODING + name, array) for name, array in own.items()}
+    native, encoding = (_native.Codec.pq(dim, part["codebooks"], part.get("rotation")) for part in (own, before))
+    trained = any(name.startswith(ENCODING) for name in arrays)
+    return Codec(spec, dict(arrays), native, encoding if trained else None)
 
 
 def pad(vectors: Floats, subspaces: int) -> Floats:

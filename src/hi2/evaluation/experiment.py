@@ -23,11 +23,13 @@ from hi2.evaluation.peers import PEERS, Peer
 from hi2.evaluation.peers.hybrid import Hybrid
 from hi2.evaluation.peers.learned_sparse import LearnedSparse
 from hi2.evaluation.peers.rescored import Rescored
+from hi2.evaluation.peers.trained import Trained
 from hi2.evaluation.significance import bootstrap_interval, holm, paired_p
 from hi2.evaluation.stress import variants
 from hi2.evaluation.task import Task, digest
 from hi2.evaluation.term_weights import TermWeights, make_weights, read_weights
 from hi2.evaluation.trial import K, Outcome, Trial, cores
+from hi2.parts import PARTS
 from hi2.progress import Progress
 from hi2.version import __version__
 
@@ -97,15 +99,16 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What some systems need: predicted questions; term weights, or models that make them.
+    """What some systems need: predicted questions; term weights, or models that make them; trained parts.
 
     ``weights`` has, by system, a folder with documents.jsonl and queries.jsonl, or a model's folder or name on the hub
-    ("hub": its own); what a model makes is kept under ``cache``.
+    ("hub": its own); what a model makes is kept under ``cache``. ``trained`` has a folder of parts for every method.
     """
 
     expansions: Path | None = None
     weights: Mapping[str, str] | None = None
     cache: Path = Path("weights")
+    trained: Path | None = None
     progress: Progress = field(default_factory=lambda: Progress(False))
 
     def system(self, name: str, task: Task) -> Peer | None:
@@ -117,6 +120,9 @@ class Inputs:
         if issubclass(kind, LearnedSparse):
             source = (self.weights or {}).get(name)
             return None if source is None else self._sparse(kind, source, task)
+        if issubclass(kind, Trained):
+            parts = None if self.trained is None else self.trained / kind.method
+            return None if parts is None or not (parts / PARTS).is_file() else kind(parts)
         return None if self.expansions is None else kind(self.expansions)
 
     def _sparse(self, kind: type[LearnedSparse], source: str, task: Task) -> Peer:
@@ -179,33 +185,23 @@ class Results:
             return {name: stored[name] for name in stored.files}
 
 
-def run(plan: Plan, task: Task, results: Results, inputs: Inputs, progress: Progress) -> None:
-    """Measure every system that is not yet in the results."""
+def run(plans: Sequence[Plan], task: Task, results: Results, inputs: Inputs, progress: Progress) -> None:
+    """Measure every system that is not yet in the results; one that several plans measure is built once."""
     here = machine()
-    found: list[dict[str, Any]] = []
-    exact: list[list[int]] | None = None
-    goal = 0.0
-    with progress.phase(f"{plan.name}: {task.name}, {task.encoder}", len(plan.systems)) as advance:
-        for system in _order(plan):
-            key = _key(plan, task, system)
-            if results.of(key) and system != "Flat":
-                found += results.of(key)
-                advance(1)
-                continue
-            peer = inputs.system(system, task)
-            if peer is None:
-                advance(1)
-                continue
-            trial = Trial.build(peer, task, threads=cores())
-            if system == "Flat":
-                exact = trial.rows(task.test, {}, K)
-                tuned = task.tune
-                goal = plan.goal * float(np.mean(trial.values(tuned, trial.rows(tuned, {}, K), Measure("R", K))))
-            if not results.of(key):
-                lines, values = _measured(plan, trial, goal, exact or [], _scored_by_hi2(found))
+    exact: list[list[int]] = []
+    ceiling = 0.0
+    systems = _order(plans)
+    with progress.phase(f"{', '.join(plan.name for plan in plans)}: {task.name}, {task.encoder}", len(systems)) as step:
+        for system in systems:
+            wanted = [plan for plan in plans if system in ("Flat", *plan.systems)]
+            missing = [plan for plan in wanted if not results.of(_key(plan, task, system))]
+            peer = inputs.system(system, task) if missing or system == "Flat" else None
+            if peer is not None:
+                trial = Trial.build(peer, task, threads=cores())
+                if system == "Flat":
+                    exact = trial.rows(task.test, {}, K)
+                    ceiling = float(trial.values(task.tune, trial.rows(task.tune, {}, K), Measure("R", K)).mean())
                 common = {
-                    "key": key,
-                    "experiment": plan.name,
                     "collection": task.name,
                     "encoder": task.encoder,
                     "system": system,
@@ -220,9 +216,12 @@ def run(plan: Plan, task: Task, results: Results, inputs: Inputs, progress: Prog
                     "manifest": task.manifest,
                     "machine": here,
                 }
-                results.add([{**common, **line} for line in lines], values)
-            found += results.of(key)
-            advance(1)
+                for plan in missing:
+                    allowed = _scored_by_hi2(results.of(_key(plan, task, Hybrid.name)))
+                    lines, values = _measured(plan, trial, plan.goal * ceiling, exact, allowed)
+                    named = {"key": _key(plan, task, system), "experiment": plan.name}
+                    results.add([{**named, **common, **line} for line in lines], values)
+            step(1)
 
 
 def gathered(plan: Plan, results: Results) -> list[dict[str, Any]]:
@@ -245,15 +244,15 @@ def gathered(plan: Plan, results: Results) -> list[dict[str, Any]]:
     return [*found, *({"experiment": plan.name, "system": name, "absent": PEERS[name].needs} for name in absent)]
 
 
-def _order(plan: Plan) -> list[str]:
+def _order(plans: Sequence[Plan]) -> list[str]:
     """Flat first, which sets the goal, then hi2, whose documents scored the simplest rival is given."""
-    first = ["Flat", *(name for name in plan.systems if name == Hybrid.name)]
-    return [*first, *(name for name in plan.systems if name not in first)]
+    named = list(dict.fromkeys(name for plan in plans for name in plan.systems))
+    first = ["Flat", *(name for name in named if name == Hybrid.name)]
+    return [*first, *(name for name in named if name not in first)]
 
 
-def _scored_by_hi2(found: Sequence[dict[str, Any]]) -> int | None:
-    counts = [line["scored"] for line in found if line["system"] == Hybrid.name]
-    return round(counts[0]) if counts and counts[0] else None
+def _scored_by_hi2(lines: Sequence[dict[str, Any]]) -> int | None:
+    return round(lines[0]["scored"]) if lines and lines[0]["scored"] else None
 
 
 def _measured(
@@ -272,7 +271,8 @@ def _measured(
         chosen = [{"n": max(K, allowed)}]
     else:
         chosen = [trial.tune(goal).setting]
-    outcomes: list[Outcome] = [trial.measure(setting, measures, exact) for setting in chosen]
+    brief = plan.kind == "curves"
+    outcomes: list[Outcome] = [trial.measure(setting, measures, exact, brief=brief) for setting in chosen]
     swept = [{"setting": dict(one.setting), "recall": one.recall, "seconds": one.seconds} for one in trial.tried]
     lines = [
         {

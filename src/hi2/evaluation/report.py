@@ -12,6 +12,7 @@ from typing import Any
 
 from hi2.errors import MissingExtra
 from hi2.evaluation.experiment import Plan, parse_toml
+from hi2.evaluation.trial import CLOCKED, CLOCKED_BRIEFLY
 
 Line = dict[str, Any]
 SIGNIFICANT = 0.05
@@ -24,7 +25,7 @@ def write(plan: Plan, lines: Sequence[Line], folder: Path) -> Path:
     measured = [line for line in lines if "absent" not in line]
     for collection, encoder in dict.fromkeys((line["collection"], line["encoder"]) for line in measured):
         own = [line for line in measured if (line["collection"], line["encoder"]) == (collection, encoder)]
-        text += [f"## {collection}, {encoder}", "", _measured_on(own[0]), ""]
+        text += [f"## {collection}, {encoder}", "", _measured_on(own[0], brief=plan.kind == "curves"), ""]
         if plan.kind == "curves" or (plan.kind == "points" and plan.setting is None):
             name = f"{plan.name}-{collection}-{encoder}.svg"
             plots[name] = plot(plan, own)
@@ -58,13 +59,14 @@ def _how(plan: Plan) -> str:
     )
 
 
-def _measured_on(line: Line) -> str:
+def _measured_on(line: Line, *, brief: bool) -> str:
     machine = line["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     return (
         f"{line['n_docs']:,} documents; {line['n_queries']:,} questions of {line['reported_on']}, tuned on "
-        f"{line['tuned_on']}. Timed one query at a time on one thread, the first thousand, medians of three; builds and batches with "
-        f"{machine['threads']} threads. {machine['cpu']}, {machine['simd']}; {versions}."
+        f"{line['tuned_on']}. The first {CLOCKED_BRIEFLY if brief else CLOCKED:,} were timed, one at a time on one "
+        f"thread, medians of three; builds and batches with {machine['threads']} threads. {machine['cpu']}, "
+        f"{machine['simd']}; {versions}."
     )
 
 
@@ -112,13 +114,7 @@ def _paper(collection: str) -> list[str]:
 
 def plot(plan: Plan, lines: Sequence[Line]) -> str:
     """Return some lines as SVG: Recall@100, else the first measure, against the plan's axis, as curves or points."""
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise MissingExtra("Plots need an extra; install it with: pip install 'hi2[lab]'") from error
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
+    pyplot = _pyplot()
     measure = "R@100" if "R@100" in plan.measures else plan.measures[0]
     with pyplot.rc_context({"svg.hashsalt": plan.name, "svg.fonttype": "none"}):
         figure, axes = pyplot.subplots(figsize=(7, 4.5))
@@ -145,6 +141,34 @@ def plot(plan: Plan, lines: Sequence[Line]) -> str:
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
         pyplot.close(figure)
     return out.getvalue()
+
+
+def plot_curve(curve: Line) -> str:
+    """Return a training curve as SVG: every student's loss on the dev queries, as a share of what it was before."""
+    pyplot = _pyplot()
+    with pyplot.rc_context({"svg.hashsalt": "curve", "svg.fonttype": "none"}):
+        figure, axes = pyplot.subplots(figsize=(6, 3.5))
+        for name, values in curve["dev"].items():
+            axes.plot([value / values[0] if values[0] else 1.0 for value in values], "o-", ms=3, label=name)
+        axes.set(xlabel="epoch", ylabel="loss on dev, of the untrained", ylim=(0, None))
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize=8)
+        figure.tight_layout()
+        out = io.StringIO()
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+        pyplot.close(figure)
+    return out.getvalue()
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise MissingExtra("Plots need an extra; install it with: pip install 'hi2[lab]'") from error
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    return pyplot
 
 
 def plain_log_axis(axes: Any) -> None:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from hi2.encoders.encoder import Encoder
 from hi2.encoders.registry import encoder_name, load_towers
 from hi2.errors import InvalidParameter, invalid
 from hi2.evaluation.collections import Collection, open_collection
-from hi2.evaluation.judgements import Judgements
+from hi2.evaluation.judgements import Grades, Judgements
 from hi2.evaluation.vectors import given_vectors, kept_vectors
 from hi2.progress import Progress
 from hi2.types import Floats
@@ -64,6 +65,42 @@ class Task:
         return questions.judged.gains(questions.ids[i], found)
 
 
+@dataclass(frozen=True)
+class _Read:
+    """A collection in memory, with its vectors."""
+
+    collection: Collection
+    encoder: str
+    query_encoder: Encoder | None
+    passages: dict[str, str]
+    corpus: Floats
+    queries: dict[str, str]
+    asked: Floats
+    manifest: dict[str, str]
+
+
+def _read(source: str | Path, vectors: Path | None, encoder: str, cache: Path | None, progress: Progress) -> _Read:
+    collection = open_collection(source)
+    query_encoder: Encoder | None = None
+    with progress.phase("read", None):
+        passages = {document.id: document.text for document in collection.documents()}
+        queries = collection.queries()
+        texts = list(passages.values())
+    manifest = collection.manifest()
+    if vectors is not None:
+        name = vectors.resolve().name
+        corpus = given_vectors(vectors, "corpus.npy", len(texts), "documents")
+        asked = given_vectors(vectors, "queries.npy", len(queries), "queries")
+    else:
+        name = encoder_name(encoder)
+        towers = load_towers(encoder)
+        folder = (cache or Path("vectors")) / f"{collection.name}-{name}-{digest(manifest, encoder)}"
+        corpus = kept_vectors(folder / "corpus.npy", texts, towers.documents, progress)
+        asked = kept_vectors(folder / "queries.npy", list(queries.values()), towers.queries, progress)
+        query_encoder = towers.queries
+    return _Read(collection, name, query_encoder, passages, corpus, queries, asked, manifest)
+
+
 def load_task(
     source: str | Path,
     *,
@@ -78,46 +115,55 @@ def load_task(
 
     ``limit`` takes the first questions of each split only.
     """
-    collection = open_collection(source)
-    query_encoder: Encoder | None = None
-    with progress.phase("read", None):
-        documents = list(collection.documents())
-        queries = collection.queries()
-        passages = {document.id: document.text for document in documents}
-        texts = [document.text for document in documents]
-    manifest = collection.manifest()
-    if vectors is not None:
-        name = vectors.resolve().name
-        corpus = given_vectors(vectors, "corpus.npy", len(texts), "documents")
-        asked = given_vectors(vectors, "queries.npy", len(queries), "queries")
-    else:
-        name = encoder_name(encoder)
-        towers = load_towers(encoder)
-        folder = (cache or Path("vectors")) / f"{collection.name}-{name}-{digest(manifest, encoder)}"
-        corpus = kept_vectors(folder / "corpus.npy", texts, towers.documents, progress)
-        asked = kept_vectors(folder / "queries.npy", list(queries.values()), towers.queries, progress)
-        query_encoder = towers.queries
-    rows = {id: row for row, id in enumerate(queries)}
+    read = _read(source, vectors, encoder, cache, progress)
+    rows = {id: row for row, id in enumerate(read.queries)}
 
     def questions(split: str, wanted: Sequence[str], judged: Judgements) -> Questions:
         chosen = list(wanted)[:limit]
-        return Questions(split, chosen, [queries[id] for id in chosen], asked[[rows[id] for id in chosen]], judged)
+        own = read.asked[[rows[id] for id in chosen]]
+        return Questions(split, chosen, [read.queries[id] for id in chosen], own, judged)
 
-    judged = collection.judgements(test, passages=passages)
+    judged = read.collection.judgements(test, passages=read.passages)
     reported = questions(test, judged.queries, judged)
-    name_of_tuning, ids, tuning = _tuning(collection, test, passages)
+    name_of_tuning, ids, tuning = _tuning(read.collection, test, read.passages)
     ids = [id for id in ids if id not in set(reported.ids)]
     return Task(
-        collection.name,
-        name,
-        [document.id for document in documents],
-        texts,
-        corpus,
+        read.collection.name,
+        read.encoder,
+        list(read.passages),
+        list(read.passages.values()),
+        read.corpus,
         questions(name_of_tuning, ids, tuning),
         reported,
-        manifest,
-        query_encoder,
+        read.manifest,
+        read.query_encoder,
     )
+
+
+def load_training(
+    source: str | Path, *, vectors: Path | None, encoder: str, cache: Path | None, progress: Progress
+) -> dict[str, Any]:
+    """Return what ``hi2.training.distill`` takes of a collection: train queries, what the lab tunes on held out."""
+    read = _read(source, vectors, encoder, cache, progress)
+    if "train" not in read.collection.splits:
+        raise invalid("--data", "a collection with a train split", read.collection.name)
+    judged = read.collection.judgements("train", passages=read.passages)
+    _, held, tuning = _tuning(read.collection, "test", read.passages)
+    reported = set(read.collection.judgements("test").queries) if "test" in read.collection.splits else set()
+    ids = [id for id in judged.queries if id not in {*held, *reported}]
+    place, rows = ({id: row for row, id in enumerate(known)} for known in (read.passages, read.queries))
+    positives = None
+    if isinstance(judged, Grades) and isinstance(tuning, Grades):
+        own = [*(judged.relevant(id) for id in ids), *(tuning.relevant(id) for id in held)]
+        positives = [[place[id] for id in found] for found in own]
+    return {
+        "vectors": read.corpus,
+        "texts": list(read.passages.values()),
+        "queries": [read.queries[id] for id in [*ids, *held]],
+        "query_vectors": read.asked[[rows[id] for id in [*ids, *held]]],
+        "positives": positives,
+        "dev": range(len(ids), len(ids) + len(held)),
+    }
 
 
 def _tuning(collection: Collection, test: str, passages: dict[str, str]) -> tuple[str, Sequence[str], Judgements]:

@@ -23,6 +23,8 @@ K, DEEPEST = 100, 1000
 #: Tuning questions at most; a setting is timed on fewer. Test questions that are timed, and those whose candidates are
 #: looked at one by one.
 TUNED_ON, TIMED_ON, CLOCKED, PARTS_ON = 500, 100, 1000, 500
+#: Test questions that are timed where a system is measured at many settings.
+CLOCKED_BRIEFLY = 300
 REPEATS = 3
 
 
@@ -60,8 +62,11 @@ class Trial:
         Settings much slower than one that reached the goal with room to spare are not looked at further.
         """
         questions = self.task.tune.first(TUNED_ON)
-        enough = np.inf
+        enough = min([one.seconds for one in self.tried if one.recall >= 1.01 * goal], default=np.inf)
+        known = [one.setting for one in self.tried]
         for setting in self.peer.sweep():
+            if setting in known:
+                continue
             seconds = float(np.median(self._times(questions.first(TIMED_ON), setting)))
             if seconds > 2 * enough:
                 continue
@@ -99,11 +104,17 @@ class Trial:
             measured[i] = time.perf_counter() - start
         return measured
 
-    def measure(self, setting: Setting, measures: Sequence[Measure], exact: list[list[int]]) -> Outcome:
-        """Measure a setting on the test questions, one query at a time on one thread, after a warm-up."""
+    def measure(
+        self, setting: Setting, measures: Sequence[Measure], exact: list[list[int]], *, brief: bool = False
+    ) -> Outcome:
+        """Measure a setting on the test questions, one query at a time on one thread, after a warm-up.
+
+        ``brief`` times fewer and does not look into the lists: for curves of many settings.
+        """
         questions = self.task.test
+        clocked = questions.first(CLOCKED_BRIEFLY if brief else CLOCKED)
         self._times(questions.first(20), setting)
-        times = np.median([self._times(questions.first(CLOCKED), setting) for _ in range(REPEATS)], axis=0)
+        times = np.median([self._times(clocked, setting) for _ in range(REPEATS)], axis=0)
         rows = self.rows(questions, setting, K)
         deep = self.rows(questions, setting, DEEPEST) if any(m.k > K for m in measures) else rows
         values = {str(m): self.values(questions, deep if m.k > K else rows, m) for m in measures}
@@ -128,7 +139,7 @@ class Trial:
             throughput,
             float(np.mean(known)) if known else None,
             rows,
-            self._parts(setting, rows),
+            {} if brief else self._parts(setting, rows),
         )
 
     def _parts(self, setting: Setting, rows: list[list[int]]) -> dict[str, float]:

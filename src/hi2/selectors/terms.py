@@ -1,13 +1,13 @@
 """Which terms is a document filed under, and which does a query open? (§4.2 of the paper)
 
-The document side needs scores: BM25's, or weights the caller brings. The query side needs none but the mean score of
-every term: all terms of a short query are opened, the best on average of a long one.
+The document side needs scores: BM25's, weights the caller brings, or those of a trained scorer. The query side needs
+none but the mean score of every term: all terms of a short query are opened, the best on average of a long one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,8 @@ import numpy as np
 
 from hi2 import _native
 from hi2.arguments import normalise_integers, real, thread_count
+from hi2.errors import InvalidParameter
+from hi2.selectors.learned import TermScorer
 from hi2.text.bags import Bags, count, weigh
 from hi2.text.tokenizer import Analyzer
 from hi2.types import U32, U64, Array, Floats
@@ -58,7 +60,7 @@ class BM25:
 
     def fit(self, bags: Bags, tokenizer: Analyzer) -> TermSelector:
         """Return the selector with document frequencies, average length and mean scores of these documents."""
-        return _fit(replace(self, tokenizer=None), bags, tokenizer)
+        return fit_terms(replace(self, tokenizer=None), bags, tokenizer)
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,28 @@ class TermWeights:
 
     def fit(self, bags: Bags, tokenizer: Analyzer) -> TermSelector:
         """Return the selector with document frequencies and mean weights of these documents."""
-        return _fit(replace(self, tokenizer=None), bags, tokenizer)
+        return fit_terms(replace(self, tokenizer=None), bags, tokenizer)
+
+
+@dataclass(frozen=True)
+class LearnedTerms:
+    """File a document under its ``per_doc`` best terms by the scores of a trained ``scorer``."""
+
+    per_doc: int = 15
+    gamma: float | None = None
+    tokenizer: Any = None
+    scorer: TermScorer | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        normalise_integers(self, per_doc=(1, MAX_PER_DOC))
+        if self.gamma is not None:
+            object.__setattr__(self, "gamma", real("gamma", self.gamma, low=0.0, high=1.0))
+
+    def bags(self, tokenizer: Analyzer, texts: Sequence[str]) -> Bags:
+        """Return the scores of some texts' terms."""
+        if self.scorer is None:
+            raise InvalidParameter("LearnedTerms has no scorer: it comes from training, or with an index.")
+        return self.scorer.weights(tokenizer, texts)
 
 
 @dataclass(frozen=True)
@@ -100,12 +123,14 @@ class Selection:
 class TermSelector:
     """A fitted term selector. Statistics are frozen at the fit; documents added later are scored with them."""
 
-    spec: BM25 | TermWeights
+    spec: BM25 | TermWeights | LearnedTerms
     tokenizer: Analyzer
     df: U32
     n_docs: int
     average_length: float
     mean_scores: Floats
+    #: What training multiplies the scores of every term by, None for nothing.
+    gains: Floats | None = None
 
     @property
     def n_terms(self) -> int:
@@ -120,7 +145,11 @@ class TermSelector:
 
     def scores(self, bags: Bags) -> Floats:
         """Return s_v of every (document, term) of ``bags``."""
-        if isinstance(self.spec, TermWeights):
+        plain = self._plain_scores(bags)
+        return plain if self.gains is None else plain * self.gains[bags.terms]
+
+    def _plain_scores(self, bags: Bags) -> Floats:
+        if not isinstance(self.spec, BM25):
             return np.asarray(bags.values, np.float32)
         alpha, beta = self.spec.alpha, self.spec.beta
         tf = bags.values.astype(np.float64)
@@ -154,11 +183,14 @@ class TermSelector:
         return _native.query_terms(tokens, bounds, self.tokenizer.dropped, self.mean_scores, n_terms)
 
 
-def _fit(spec: BM25 | TermWeights, bags: Bags, tokenizer: Analyzer) -> TermSelector:
+def fit_terms(
+    spec: BM25 | TermWeights | LearnedTerms, bags: Bags, tokenizer: Analyzer, gains: Floats | None = None
+) -> TermSelector:
+    """Return the selector with the statistics of these documents, scores multiplied by ``gains`` if given."""
     df = np.bincount(bags.terms, minlength=tokenizer.n_terms).astype(np.uint32)
     length = float(bags.lengths.mean()) if len(bags) else 0.0
     no_means = np.zeros(tokenizer.n_terms, np.float32)
-    selector = TermSelector(spec, tokenizer, df, len(bags), length, no_means)
+    selector = TermSelector(spec, tokenizer, df, len(bags), length, no_means, gains)
     return replace(selector, mean_scores=_mean_scores(selector, bags))
 
 

@@ -144,3 +144,17 @@ def _from_csr(tokenizer: Analyzer, matrix: Any) -> Bags:
     bounds = np.zeros(len(offsets), np.uint64)
     np.cumsum(lengths, out=bounds[1:])
     return Bags(bounds, terms[first].astype(np.uint32), weights[first], lengths.astype(np.uint32))
+
+
+def largest(tokens: Array, counts: Array, scores: Floats, dropped: Array) -> Bags:
+    """Return the largest score of each term of texts given as tokens, ``counts`` a text; positive ones only."""
+    rows = np.repeat(np.arange(len(counts)), counts)
+    keep = (scores > 0) & (dropped[tokens] == 0)
+    lengths = np.bincount(rows[dropped[tokens] == 0], minlength=len(counts)).astype(np.uint32)
+    rows, terms, values = rows[keep], tokens[keep], scores[keep]
+    order = np.lexsort((-values, terms, rows))
+    rows, terms, values = rows[order], terms[order], values[order]
+    first = np.ones(len(rows), bool)
+    first[1:] = (rows[1:] != rows[:-1]) | (terms[1:] != terms[:-1])
+    offsets = np.append(0, np.cumsum(np.bincount(rows[first], minlength=len(counts)))).astype(np.uint64)
+    return Bags(offsets, terms[first].astype(np.uint32), values[first].astype(np.float32), lengths)

@@ -15,6 +15,7 @@ from hi2.evaluation.peers.learned_sparse import DeepCT, DistilSPLADE, UniCOIL
 from hi2.evaluation.peers.peer import Peer, Setting
 from hi2.evaluation.peers.rescored import Rescored
 from hi2.evaluation.peers.scann import ScaNN
+from hi2.evaluation.peers.trained import JPQ, DistilledIVF, DistillVQ, Light, Supervised
 from hi2.evaluation.peers.usearch import USearch
 
 #: Every system by its name.
@@ -44,6 +45,11 @@ PEERS: dict[str, type[Peer]] = {
         Fused,
         Rescored,
         Ladr,
+        JPQ,
+        DistillVQ,
+        DistilledIVF,
+        Light,
+        Supervised,
     )
 }
 

@@ -1,0 +1,149 @@
+"""``hi2 train``: better selectors and a better codec from queries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from hi2.cli.options import settings as shared
+from hi2.errors import MissingExtra, invalid
+from hi2.progress import Progress
+
+
+def run(
+    out: Path = typer.Option(..., "--out", "-o", help="Folder for the parts, and for checkpoints while it runs."),
+    index: Path | None = typer.Option(None, help="The index that is to be refitted; it keeps its texts."),
+    queries: Path | None = typer.Option(None, help="Queries as .jsonl, with --index."),
+    qrels: Path | None = typer.Option(None, help="Judgements as .tsv, with --index; not needed."),
+    data: Path | None = typer.Option(None, help="Instead of an index: a collection with train and dev queries."),
+    vectors: Path | None = typer.Option(
+        None, help="Folder with corpus.npy and queries.npy; without it the encoder makes them."
+    ),
+    encoder: str = typer.Option("static", help="Encoder that makes vectors where none are given, with --data."),
+    light: bool = typer.Option(False, "--light", help="No transformer: a gain for every term on top of BM25."),
+    method: str | None = typer.Option(None, help="hi2, light, distill-vq, jpq or ivf; hi2 by default."),
+    backbone: str = typer.Option(
+        "sentence-transformers/all-MiniLM-L6-v2", help="The transformer under the term scorer: a folder or a hub name."
+    ),
+    layers: int | None = typer.Option(None, help="Use only the transformer's first layers: faster."),
+    trainable_layers: int = typer.Option(0, help="Layers of the transformer that learn too."),
+    labels: bool = typer.Option(True, help="Learn from judgements where there are any; else from the teacher alone."),
+    epochs: int = typer.Option(12, help="Epochs at most."),
+    batch: int = typer.Option(64, help="Queries a batch."),
+    rate: float = typer.Option(1e-3, help="Learning rate."),
+    codec: str | None = typer.Option(None, help="Codec to distil, with --data; OPQ by default."),
+    seed: int = typer.Option(0, help="Seed of everything random."),
+    threads: int | None = typer.Option(None, help="Threads; all cores by default."),
+) -> None:
+    """Learn the selectors and the codec of a collection from queries; judgements are optional.
+
+    Examples: hi2 train --index wiki.hi2 --queries q.jsonl --out parts --light      hi2 train --data scifact --out parts
+    """
+    try:
+        from hi2.training import Settings, distill
+    except ImportError as error:
+        if (error.name or "").startswith("hi2"):
+            raise
+        raise MissingExtra(f"Training needs an extra; install it with: pip install 'hi2[train]' ({error})") from error
+    if (index is None) == (data is None):
+        raise invalid("--index", "given, or --data instead of it", "both" if index else "neither")
+    if (out / "parts.json").exists():
+        raise invalid("--out", "a folder without trained parts", f"'{out}'")
+    settings = Settings(
+        method=method or ("light" if light else "hi2"),
+        epochs=epochs,
+        batch=batch,
+        rate=rate,
+        layers=layers,
+        trainable_layers=trainable_layers,
+        seed=seed,
+    )
+    bars = Progress(shared.progress)
+    given: dict[str, Any]
+    if data is not None:
+        given = _from_collection(data, vectors, encoder, out, codec, bars)
+    elif queries is None:
+        raise invalid("--queries", "given with --index", None)
+    else:
+        given = _from_index(index or Path(), queries, qrels, vectors)
+    if not labels:
+        given["positives"] = None
+    parts = distill(**given, settings=settings, backbone=backbone, folder=out, threads=threads, progress=bars)
+    parts.save(out)
+    _plot(parts.record, out)
+    record = parts.record
+    typer.echo(f"Trained on {record['n_queries']:,} queries, chosen on {record['n_dev']:,}; parts in {out}.")
+    for name, values in record["curve"]["dev"].items():
+        typer.echo(f"{name}: loss on dev {values[0]:.3f} before, {min(values):.3f} at its best")
+    if "codec" in record:
+        typer.echo("found on dev with codes " + ", ".join(f"{k} {v:.4f}" for k, v in record["codec"].items()))
+
+
+def _from_collection(
+    data: Path, vectors: Path | None, encoder: str, out: Path, codec: str | None, bars: Progress
+) -> dict[str, Any]:
+    """The train and dev queries of a collection, dev ones held out."""
+    from hi2.cli.options import parse_codec
+    from hi2.evaluation.task import load_training
+
+    loaded = load_training(data, vectors=vectors, encoder=encoder, cache=out / "vectors", progress=bars)
+    return {**loaded, "codec": parse_codec(codec, "--codec")}
+
+
+def _from_index(path: Path, queries: Path, qrels: Path | None, vectors: Path | None) -> dict[str, Any]:
+    """The texts an index keeps and its own parts; vectors by its encoder, or given."""
+    from hi2.evaluation.judgements import read_grades
+    from hi2.evaluation.vectors import given_vectors
+    from hi2.index import HybridIndex
+    from hi2.inputs import read_queries
+
+    index = HybridIndex.open(path)
+    ids = index.ids()
+    texts = index.texts()
+    asked = list(read_queries(queries))
+    positives = None
+    if qrels is not None:
+        place = {str(id): row for row, id in enumerate(ids)}
+        known = {query.id: row for row, query in enumerate(asked)}
+        grades = read_grades(qrels, queries=known, documents=place)
+        found: list[list[int]] = [[] for _ in asked]
+        for query in grades.queries:
+            found[known[query]] = [place[id] for id in grades.relevant(query)]
+        positives = found
+    if vectors is not None:
+        corpus = given_vectors(vectors, "corpus.npy", len(texts), "documents")
+        own = given_vectors(vectors, "queries.npy", len(asked), "queries")
+    elif index.encoder is not None:
+        from hi2.encoders.encoder import encode
+
+        corpus = np.concatenate(
+            [encode(index.encoder, texts[i : i + 4096], dim=index.dim) for i in range(0, len(texts), 4096)]
+        )
+        own = encode(index.encoder, [query.text for query in asked], dim=index.dim)
+    else:
+        raise invalid("--vectors", "given: this index has no encoder", None)
+    model = index.model
+    return {
+        "vectors": corpus,
+        "texts": texts,
+        "queries": [query.text for query in asked],
+        "query_vectors": own,
+        "positives": positives,
+        "clusters": model.clusters,
+        "terms": model.terms,
+        "codec": model.codec,
+        "metric": model.metric,
+    }
+
+
+def _plot(record: Any, out: Path) -> None:
+    """Draw the training curve, where matplotlib is installed."""
+    from hi2.evaluation.report import plot_curve
+
+    try:
+        (out / "curve.svg").write_text(plot_curve(record["curve"]), encoding="utf-8")
+    except MissingExtra:
+        typer.echo("hi2: no plot of the curve without matplotlib: pip install 'hi2[plots]'", err=True)

@@ -1,0 +1,104 @@
+"""Systems with parts learned by ``hi2 train``: supervised HI², and the learned inverted files it is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from hi2.errors import invalid
+from hi2.evaluation.peers.hybrid import ClustersOnly, Hybrid, HybridOPQ
+from hi2.evaluation.peers.peer import Setting
+from hi2.index import HybridIndex
+from hi2.parts import Parts
+from hi2.types import Array, Floats
+
+
+class Trained(HybridOPQ):
+    """An index of trained parts; what it costs to train them is not in its build."""
+
+    needs: ClassVar[str] = "parts that 'hi2 train' wrote (--trained FOLDER)"
+    #: The folder of its parts, within the folder of all: the method that trained them.
+    method: ClassVar[str]
+
+    def __init__(self, folder: Path) -> None:
+        self._parts = Parts.load(folder)
+
+    def build(self, vectors: Floats, texts: Sequence[str], *, threads: int) -> None:
+        """File the documents by the trained parts."""
+        parts = self._parts
+        if parts.model.dim != vectors.shape[1] or parts.record["n_documents"] != len(vectors):
+            got = f"{parts.record['n_documents']} documents of dimension {parts.model.dim}"
+            raise invalid("--trained", f"trained on these {len(vectors)} vectors of {vectors.shape[1]}", got)
+        self.index = HybridIndex.build(
+            vectors,
+            texts,
+            clusters=parts.clusters,
+            terms=parts.terms,
+            codec=parts.codec,
+            term_weights=parts.term_weights,
+            threads=threads,
+            progress=False,
+        )
+
+
+class Supervised(Trained):
+    """The paper's supervised index: term scorer, centroids and distilled OPQ."""
+
+    name = "hi2 supervised"
+    method = "hi2"
+
+
+class Light(Trained):
+    """Gains on BM25, centroids and distilled OPQ: no transformer."""
+
+    name = "hi2 light"
+    method = "light"
+
+
+class DistillVQ(Trained, ClustersOnly):
+    """Distill-VQ (Xiao et al., SIGIR 2022): centroids and codebooks learned together, without terms."""
+
+    name = "Distill-VQ"
+    method = "distill-vq"
+
+    def sweep(self) -> Sequence[Setting]:
+        """Return rising numbers of clusters."""
+        return ClustersOnly.sweep(self)
+
+
+class DistilledIVF(DistillVQ):
+    """Centroids learned, vectors kept: the distilled inverted file of the paper's Figure 1."""
+
+    name = "distilled IVF"
+    method = "ivf"
+
+
+class JPQ(DistillVQ):
+    """Codebooks and queries learned together (Zhan et al., CIKM 2021), over plain k-means lists."""
+
+    name = "IVF-JPQ"
+    method = "jpq"
+
+    def search(self, vector: Floats, text: str, k: int, setting: Setting) -> Array:
+        """Map the query, then search."""
+        return Hybrid.search(self, self._mapped(vector), text, k, setting)
+
+    def search_batch(self, vectors: Floats, texts: Sequence[str], k: int, setting: Setting, *, threads: int) -> None:
+        """Map the queries, then search."""
+        Hybrid.search_batch(self, self._mapped(vectors), texts, k, setting, threads=threads)
+
+    def scored(self, vector: Floats, text: str, k: int, setting: Setting) -> int:
+        """Return how many documents a query scores."""
+        return Hybrid.scored(self, self._mapped(vector), text, k, setting)
+
+    def candidates(self, vector: Floats, text: str, setting: Setting) -> tuple[Array, Array] | None:
+        """Return what the mapped query's lists hold."""
+        return Hybrid.candidates(self, self._mapped(vector), text, setting)
+
+    def _mapped(self, vectors: Floats) -> Floats:
+        mapped = self._parts.query_map
+        own: Floats = vectors if mapped is None else np.ascontiguousarray(vectors @ mapped.T, np.float32)
+        return own

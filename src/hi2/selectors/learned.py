@@ -1,0 +1,105 @@
+"""What does a trained scorer say of a text's tokens? A transformer and a small MLP, loaded when a text first needs it.
+
+The scorer travels with an index as ``scorer.safetensors`` and ``scorer.json``. It reads the index's own tokens.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from hi2.errors import FormatError, MissingExtra
+from hi2.text.bags import Bags, largest
+from hi2.text.tokenizer import Analyzer
+from hi2.types import I64, Array, Floats
+
+_TEXTS_AT_A_TIME = 32
+
+
+def framed(analyzer: Analyzer, texts: Sequence[str], max_tokens: int, begin: int, end: int) -> tuple[Array, I64]:
+    """Return the tokens of texts, each cut and put between the marks that begin and end it, and their offsets."""
+    tokens, bounds = analyzer.encode(list(texts), max_tokens=max_tokens - 2)
+    counts = np.diff(bounds).astype(np.int64) + 2
+    offsets = np.append(0, np.cumsum(counts))
+    out = np.empty(int(offsets[-1]), np.int32)
+    inside = np.ones(len(out), bool)
+    inside[offsets[:-1]] = inside[offsets[1:] - 1] = False
+    out[inside] = tokens
+    out[offsets[:-1]] = begin
+    out[offsets[1:] - 1] = end
+    return out, offsets
+
+
+def padded(tokens: Array, offsets: I64, rows: Array) -> tuple[I64, I64]:
+    """Return the tokens and the mask of some texts, padded to the longest."""
+    lengths = np.diff(offsets)[rows]
+    mask = (np.arange(int(lengths.max()))[None] < lengths[:, None]).astype(np.int64)
+    ids = np.zeros(mask.shape, np.int64)
+    ids[mask.astype(bool)] = np.concatenate([tokens[offsets[row] : offsets[row + 1]] for row in rows])
+    return ids, mask
+
+
+class TermScorer:
+    """Scores of a text's terms by a transformer; needs torch and transformers, or onnxruntime."""
+
+    def __init__(self, config: bytes, weights_file: Any) -> None:
+        self.config = config
+        #: The bytes of a safetensors file.
+        self.weights_file: Any = weights_file
+        try:
+            settings = json.loads(config)
+            self._transformer: dict[str, Any] = dict(settings["transformer"])
+            self._begin, self._end = int(settings["begin"]), int(settings["end"])
+            self.max_tokens = int(settings["max_tokens"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise FormatError(
+                f"The index is damaged: its term scorer's configuration cannot be read ({error})."
+            ) from error
+
+    def weights(self, tokenizer: Analyzer, texts: Sequence[str]) -> Bags:
+        """Return the terms of texts with their scores."""
+        tokens, offsets = framed(tokenizer, texts, self.max_tokens, self._begin, self._end)
+        lengths = np.diff(offsets)
+        scores: Floats = np.zeros(len(tokens), np.float32)
+        order = np.argsort(lengths, kind="stable")
+        for start in range(0, len(order), _TEXTS_AT_A_TIME):
+            rows = order[start : start + _TEXTS_AT_A_TIME]
+            ids, mask = padded(tokens, offsets, rows)
+            found = self._score(ids, mask)
+            for place, row in enumerate(rows):
+                scores[offsets[row] : offsets[row + 1]] = found[place, : lengths[row]]
+        return largest(tokens, lengths, scores, tokenizer.dropped)
+
+    @cached_property
+    def _score(self) -> Callable[[I64, I64], Floats]:
+        try:
+            import torch
+            import transformers
+            from safetensors.torch import load
+        except ImportError as error:
+            raise MissingExtra(
+                "This index scores documents by a transformer; to add to it: pip install 'hi2[train]'"
+            ) from error
+        state = {name: tensor.float() for name, tensor in load(bytes(self.weights_file)).items()}
+        kind = self._transformer.pop("model_type")
+        auto: Any = transformers.AutoModel
+        model = auto.from_config(transformers.AutoConfig.for_model(kind, **self._transformer)).eval()
+        encoder = {
+            name.removeprefix("encoder."): tensor for name, tensor in state.items() if name.startswith("encoder.")
+        }
+        model.load_state_dict(encoder, strict=False)
+        hidden = torch.nn.functional.linear
+
+        def score(ids: I64, mask: I64) -> Floats:
+            with torch.inference_mode():
+                out = model(input_ids=torch.from_numpy(ids), attention_mask=torch.from_numpy(mask)).last_hidden_state
+                inner = torch.relu(hidden(out, state["mlp.hidden.weight"], state["mlp.hidden.bias"]))
+                scores = torch.relu(hidden(inner, state["mlp.score.weight"], state["mlp.score.bias"]))
+                found: Floats = scores.squeeze(-1).numpy()
+                return found
+
+        return score

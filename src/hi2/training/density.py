@@ -1,0 +1,108 @@
+"""How dense may the lists become? A trained selector favours terms that many documents share; this holds it back.
+
+Scores of a term are divided by a power of how many documents have it. Which power (and, of gains, how much of them) is
+chosen on dev queries: the one that finds most at the documents that BM25's lists would have scored. Where none finds
+more than BM25, its lists stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hi2.progress import Progress
+from hi2.selectors.clusters import ClusterSelector
+from hi2.selectors.terms import TermSelector
+from hi2.text.bags import Bags
+from hi2.training.examples import Queries
+from hi2.types import I64, Array, Floats
+
+PER_DOC = (3, 5, 7, 10, 15)
+POWERS = (0.0, 0.1, 0.2, 0.35, 0.5, 0.75)
+STRENGTHS = (1.0, 0.5)
+#: Clusters that are opened beside the terms while powers are compared, and dev queries at most.
+PROBES, LOOKED_AT = 4, 400
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What lists of the best terms find of what is wanted, and how many documents they hold, by ``PER_DOC``."""
+
+    scored: Floats
+    found: Floats
+
+    def gain_over(self, other: Reach) -> float:
+        """Return how much more is found, on average, at the documents the other scores."""
+        own = np.interp(np.log(other.scored), np.log(self.scored), self.found)
+        return float(np.mean(own - other.found))
+
+
+def reach(
+    selector: TermSelector, bags: Bags, queries: Queries, wanted: Sequence[I64], by_clusters: Sequence[Array]
+) -> Reach:
+    """Measure a selector's lists, with the documents of clusters beside them."""
+    selection = selector.select(bags)
+    counts = np.diff(selection.offsets).astype(np.int64)
+    rows = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+    ranks = np.arange(len(rows)) - np.repeat(selection.offsets[:-1].astype(np.int64), counts)
+    order = np.argsort(selection.terms, kind="stable")
+    rows, ranks = rows[order], ranks[order]
+    starts = np.append(0, np.cumsum(np.bincount(selection.terms, minlength=selector.n_terms)))
+    scored, found = np.zeros((len(wanted), len(PER_DOC))), np.zeros((len(wanted), len(PER_DOC)))
+    best = np.full(len(bags), 255, np.uint8)
+    for i, targets in enumerate(wanted):
+        spans = [slice(int(starts[term]), int(starts[term + 1])) for term in queries.own_terms(i)]
+        own = np.concatenate([rows[span] for span in spans]) if spans else rows[:0]
+        own_ranks = np.concatenate([ranks[span] for span in spans]) if spans else ranks[:0]
+        np.minimum.at(best, own, own_ranks.astype(np.uint8))
+        best[by_clusters[i]] = 0
+        touched = np.unique(np.concatenate([own, by_clusters[i]]))
+        reached = np.sort(best[touched])
+        for j, per_doc in enumerate(PER_DOC):
+            scored[i, j] = np.searchsorted(reached, per_doc)
+            found[i, j] = np.mean(best[targets] < per_doc)
+        best[touched] = 255
+    return Reach(np.maximum(scored.mean(0), 1e-9), found.mean(0))
+
+
+def held_back(
+    trained: TermSelector,
+    reference: TermSelector,
+    bags: Bags,
+    reference_bags: Bags,
+    queries: Queries,
+    wanted: Sequence[I64],
+    clusters: ClusterSelector | None,
+    labels: Array | None,
+    bars: Progress,
+) -> tuple[TermSelector, list[dict[str, float]]]:
+    """Return the selector with the strength and power that find most at BM25's cost, or BM25's; and what each found."""
+    wanted = wanted[:LOOKED_AT]
+    by_clusters = _by_clusters(queries, len(wanted), clusters, labels)
+    base = reach(reference, reference_bags, queries, wanted, by_clusters)
+    learned = np.ones(trained.n_terms, np.float32) if trained.gains is None else trained.gains
+    strengths = (1.0,) if trained.gains is None else STRENGTHS
+    df = np.maximum(np.bincount(bags.terms, minlength=trained.n_terms), 1).astype(np.float64)
+    tried: list[tuple[float, Floats]] = []
+    table = []
+    with bars.phase("hold back dense lists", len(strengths) * len(POWERS)) as advance:
+        for strength in strengths:
+            for power in POWERS:
+                gains = (learned.astype(np.float64) ** strength * df**-power).astype(np.float32)
+                gain = reach(replace(trained, gains=gains), bags, queries, wanted, by_clusters).gain_over(base)
+                tried.append((gain, gains))
+                table.append({"strength": strength, "power": power, "found_more": gain})
+                advance(1)
+    best = max(tried, key=lambda one: one[0])
+    return (replace(trained, gains=best[1]) if best[0] > 0 else reference), table
+
+
+def _by_clusters(queries: Queries, n: int, clusters: ClusterSelector | None, labels: Array | None) -> list[Array]:
+    if clusters is None or labels is None:
+        return [np.zeros(0, np.int64)] * n
+    order = np.argsort(labels, kind="stable")
+    starts = np.append(0, np.cumsum(np.bincount(labels, minlength=clusters.n_clusters)))
+    probes = np.argsort(-(queries.vectors[:n] @ clusters.centroids.T), axis=1)[:, :PROBES]
+    return [np.concatenate([order[starts[c] : starts[c + 1]] for c in own]) for own in probes]

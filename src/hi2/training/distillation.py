@@ -1,0 +1,364 @@
+"""How are the parts learned? One run from queries to parts: mine, train, choose on dev, assemble (§4.3)."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from hi2.arguments import thread_count
+from hi2.codecs import OPQ, Codec, CodecSpec, Flat
+from hi2.codecs.codec import ENCODING
+from hi2.documents import Documents, collect, residuals
+from hi2.encoders.encoder import Encoder, encode
+from hi2.errors import InvalidParameter, invalid
+from hi2.fitting import fit_model, term_reader
+from hi2.model import Model
+from hi2.parts import Parts, checksum
+from hi2.progress import Progress
+from hi2.selectors.clusters import ClusterSelector, KMeans
+from hi2.selectors.learned import TermScorer
+from hi2.selectors.terms import BM25, LearnedTerms, TermSelector, fit_terms
+from hi2.text.bags import Bags
+from hi2.training.density import held_back
+from hi2.training.examples import Examples, Queries, examples_of, query_terms
+from hi2.training.jpq import JPQLoop
+from hi2.training.loop import Loop
+from hi2.training.losses import temperature_for
+from hi2.training.reconstruction import found_by_codec, reconstructed
+from hi2.training.scorer import Scorer, scorer_files
+from hi2.training.settings import Settings
+from hi2.training.states import Backbone, kept_states
+from hi2.training.students import Centroids, Codebooks, Gains, QueryMap
+from hi2.types import I64, Array, Floats
+from hi2.vectors import open_vectors
+from hi2.version import __version__
+
+#: Without a dev split this share of the queries is held out, at most so many.
+DEV_SHARE, DEV_AT_MOST = 0.1, 1000
+#: Without labels the teacher's best so many are what dev queries look for.
+WANTED = 10
+MINILM = "sentence-transformers/all-MiniLM-L6-v2"
+
+
+def distill(
+    vectors: Any,
+    texts: Sequence[str] | None,
+    queries: Sequence[str],
+    *,
+    query_vectors: Any = None,
+    positives: Sequence[Sequence[int]] | None = None,
+    dev: Sequence[int] | None = None,
+    encoder: Encoder | None = None,
+    clusters: KMeans | ClusterSelector = KMeans(),  # noqa: B008 - specs are immutable
+    terms: BM25 | TermSelector = BM25(),  # noqa: B008
+    codec: CodecSpec | Codec | None = None,
+    settings: Settings = Settings(),  # noqa: B008
+    backbone: str = MINILM,
+    folder: str | Path | None = None,
+    metric: str = "inner_product",
+    threads: int | None = None,
+    progress: bool | Progress | None = None,
+) -> Parts:
+    """Learn selectors and codec of a collection from queries.
+
+    ``vectors`` and ``texts`` are the documents, row for row; ``queries`` are texts, with ``query_vectors`` or an
+    ``encoder``. ``positives`` are the rows of documents that answer each query; without them the teacher's own best
+    take their place, so that queries alone suffice. ``dev`` are the positions of queries to choose on, held out; a
+    seeded tenth by default. ``clusters``, ``terms`` and ``codec`` are specs, or the parts of an index that exists.
+    ``folder`` keeps checkpoints: a run that was interrupted goes on.
+    """
+    bars, n_threads = Progress.of(progress), thread_count(threads)
+    torch.manual_seed(settings.seed)
+    torch.set_num_threads(n_threads)
+    if codec is None:
+        codec = Flat() if settings.method == "ivf" else OPQ()
+    wants_terms = settings.method in ("hi2", "light")
+    documents, start = _start(
+        vectors, texts, clusters, terms if wants_terms or texts is not None else None, codec, metric, n_threads, bars
+    )
+    data = documents.vectors.read(slice(0, documents.vectors.n))
+    asked, kept = _queries(queries, query_vectors, encoder, positives, dev, data, start, settings)
+    train, held = (examples_of(own, data, documents.bags, start.terms, settings, bars) for own in (asked, kept))
+    labels = None if start.clusters is None else start.clusters.assign(data, threads=n_threads)[0]
+    run = _Run(start, documents, data, labels, settings, n_threads, bars)
+    work = None if folder is None else Path(folder)
+    record: dict[str, Any] = {
+        "settings": settings.to_json(),
+        "data": {"vectors": checksum(data), "queries": checksum(asked.vectors), "dev": checksum(kept.vectors)},
+        "n_documents": len(data),
+        "n_queries": len(asked),
+        "n_dev": len(kept),
+        "labels": positives is not None,
+        "versions": {"hi2": __version__, "torch": str(torch.__version__), "python": platform.python_version()},
+    }
+    return run.learn(train, held, texts, backbone, work, record)
+
+
+def _start(
+    vectors: Any, texts: Any, clusters: Any, terms: Any, codec: Any, metric: str, threads: int, bars: Progress
+) -> tuple[Documents, Model]:
+    """The documents, and the parts they would be indexed with untrained."""
+    if terms is not None and texts is None:
+        raise invalid("texts", "given, one string a document: terms are learned from them", None)
+    reader = term_reader(terms)
+    if isinstance(terms, TermSelector) and isinstance(terms.spec, LearnedTerms):
+        raise invalid("terms", "counted (BM25); these are trained already", repr(terms.spec))
+    documents = collect(
+        vectors,
+        texts,
+        ids=None,
+        term_weights=None,
+        payload=None,
+        keep_text=False,
+        metric=metric,
+        dim=None,
+        reader=reader,
+        encoder=None,
+        first_id=0,
+        progress=bars,
+    )
+    model = fit_model(
+        documents,
+        metric=metric,
+        clusters=clusters,
+        terms=terms,
+        reader=reader,
+        codec=codec,
+        refine=None,
+        encoder=None,
+        threads=threads,
+        progress=bars,
+    )
+    return documents, model
+
+
+def _queries(
+    texts: Sequence[str],
+    vectors: Any,
+    encoder: Encoder | None,
+    positives: Sequence[Sequence[int]] | None,
+    dev: Sequence[int] | None,
+    data: Floats,
+    model: Model,
+    settings: Settings,
+) -> tuple[Queries, Queries]:
+    """Training and dev queries; those without a positive are left out where there are labels."""
+    if vectors is None:
+        if encoder is None:
+            raise invalid("query_vectors", "given, or an encoder", None)
+        vectors = encode(encoder, list(texts), dim=model.dim)
+    own = open_vectors(vectors, metric=model.metric, dim=model.dim)
+    asked = own.read(slice(0, own.n))
+    for name, count in (("queries", len(texts)), ("positives", len(asked) if positives is None else len(positives))):
+        if count != len(asked):
+            raise invalid(name, f"one for each query vector ({len(asked)})", count)
+    rows = np.arange(len(asked))
+    if positives is not None:
+        known = [np.unique(np.asarray(list(found), np.int64)) for found in positives]
+        for i, found in enumerate(known):
+            if len(found) and not 0 <= found[0] <= found[-1] < len(data):
+                raise invalid("positives", f"rows of the {len(data)} documents", f"{found} of query {i}")
+        rows = np.array([i for i in rows if len(known[i])], np.int64)
+    if len(rows) == 0:
+        raise InvalidParameter("The 'queries' parameter must hold a query with a positive. Got none instead.")
+    held = np.zeros(len(asked), bool)
+    random = np.random.default_rng(settings.seed)
+    if dev is None:
+        held[random.permutation(rows)[: min(DEV_AT_MOST, max(1, round(DEV_SHARE * len(rows))))]] = True
+    else:
+        held[np.asarray(list(dev), np.int64)] = True
+    train, kept = rows[~held[rows]], rows[held[rows]]
+    if len(train) == 0 or len(kept) == 0:
+        raise InvalidParameter(
+            f"The 'queries' parameter must leave some to train and some to choose on. Got {len(train)} and {len(kept)}."
+        )
+    train = np.sort(random.permutation(train)[: settings.max_queries])
+
+    def chosen(which: I64) -> Queries:
+        offsets, terms = np.zeros(len(which) + 1, np.uint64), np.zeros(0, np.uint32)
+        if model.terms is not None:
+            offsets, terms = query_terms(model.terms, [texts[i] for i in which])
+        return Queries(asked[which], offsets, terms, None if positives is None else [known[i] for i in which])
+
+    return chosen(train), chosen(kept[:DEV_AT_MOST])
+
+
+class _Run:
+    """One training of one collection."""
+
+    def __init__(
+        self,
+        start: Model,
+        documents: Documents,
+        vectors: Floats,
+        labels: Array | None,
+        settings: Settings,
+        threads: int,
+        bars: Progress,
+    ) -> None:
+        self.start, self.bags, self.vectors, self.labels = start, documents.bags, vectors, labels
+        self.settings, self.threads, self.bars = settings, threads, bars
+
+    def learn(
+        self,
+        train: Examples,
+        dev: Examples,
+        texts: Sequence[str] | None,
+        backbone: str,
+        folder: Path | None,
+        record: dict[str, Any],
+    ) -> Parts:
+        """Train what the method trains, and return the parts."""
+        method = self.settings.method
+        first = next(iter(train.looks(self.settings)))
+        temperature = temperature_for(first.vectors @ self.vectors[first.pool].T, self.settings.perplexity)
+        students: dict[str, Any] = {}
+        scorer: Scorer | None = None
+        if method != "jpq" and self.start.clusters is not None and self.labels is not None:
+            students["clusters"] = Centroids(self.start.clusters.centroids, self.labels, self.vectors)
+        if method != "ivf" and "codebooks" in self.start.codec.arrays:
+            students["codec"] = self._codebooks()
+        if method == "light":
+            students["terms"] = self._gains()
+        if method == "hi2":
+            scorer = self._scorer(texts, backbone, folder)
+            students["terms"] = scorer
+        if method == "jpq":
+            students["query"] = QueryMap(self.start.dim)
+        if not students or (method == "jpq" and "codec" not in students):
+            raise invalid("codec", "PQ or OPQ: there is nothing to train otherwise", repr(self.start.codec.spec))
+        kind = JPQLoop if method == "jpq" else Loop
+        checkpoints = None if folder is None else folder / "checkpoints"
+        name = checksum(self.vectors[:1000], train.queries.vectors, dev.queries.vectors)
+        loop = kind(students, self.vectors, temperature, self.settings, folder=checkpoints, data=name)
+        loop.run(train, dev, self.bars)
+        loop.students.cpu()
+        record |= {"temperature": temperature, "curve": loop.curve.to_json()}
+        wanted = [found[:WANTED] for found in dev.nearest]
+        if dev.queries.positives is not None:
+            wanted = list(dev.queries.positives)
+        clusters = self.start.clusters
+        if clusters is not None and "clusters" in students:
+            trained = students["clusters"].centroids.detach().numpy().copy()
+            clusters = replace(clusters, centroids=np.ascontiguousarray(trained, np.float32))
+        codec = self.start.codec
+        mapped = None
+        if "query" in students:
+            mapped = np.eye(self.start.dim, dtype=np.float32) + students["query"].change.detach().numpy()
+        if "codec" in students:
+            codec, record["codec"] = self._chosen_codec(students["codec"], dev.queries, wanted, mapped)
+        terms, weights = self.start.terms, None
+        if method in ("hi2", "light") and self.start.terms is not None:
+            terms, weights, record["density"] = self._terms(students["terms"], scorer, dev.queries, wanted, clusters)
+        model = Model(self.start.dim, self.start.metric, clusters, terms, codec, None, None)
+        return Parts(model, record, weights, mapped)
+
+    # -- the students -------------------------------------------------------------------------------------------------
+
+    def _codes(self, codec: Codec) -> Array:
+        own = self.vectors
+        if codec.spec.residual and self.labels is not None:
+            own = residuals(self.start, own, self.labels)
+        return codec.encode(np.ascontiguousarray(own), threads=self.threads)
+
+    def _codebooks(self) -> Codebooks:
+        codec = self.start.codec
+        residual = codec.spec.residual and self.start.clusters is not None
+        return Codebooks(
+            codec,
+            unpacked(self._codes(codec), codec),
+            rotation=self.settings.rotation,
+            anchors=self.start.clusters.anchors if residual and self.start.clusters is not None else None,
+            labels=self.labels if residual else None,
+        )
+
+    def _gains(self) -> Gains:
+        bags, selector = self._counted()
+        return Gains(bags, selector.scores(bags), selector.n_terms)
+
+    def _counted(self) -> tuple[Bags, TermSelector]:
+        if self.bags is None or self.start.terms is None:
+            raise AssertionError("terms are learned from texts")
+        return self.bags, self.start.terms
+
+    def _scorer(self, texts: Sequence[str] | None, source: str, folder: Path | None) -> Scorer:
+        if texts is None or self.start.terms is None:
+            raise AssertionError("terms are learned from texts")
+        own = self.start.terms.tokenizer
+        settings = self.settings
+        backbone = Backbone.load(
+            source,
+            own,
+            max_tokens=settings.max_tokens,
+            layers=settings.layers,
+            trainable=settings.trainable_layers,
+        )
+        if folder is None:
+            raise invalid("folder", "given: a transformer's states of the documents are kept there", None)
+        states = kept_states(folder / "states", texts, backbone, self.bars)
+        return Scorer(backbone, states, own.dropped)
+
+    # -- what is chosen on dev ----------------------------------------------------------------------------------------
+
+    def _chosen_codec(
+        self, student: Codebooks, dev: Queries, wanted: Sequence[I64], query_map: Floats | None
+    ) -> tuple[Codec, dict[str, float]]:
+        """The trained codebooks with the codes they were trained on or new ones, or as they were: the best on dev."""
+        before = self.start.codec
+        learned = {"codebooks": np.ascontiguousarray(student.codebooks.detach().numpy())}
+        if "rotation" in before.arrays:
+            learned["rotation"] = np.ascontiguousarray(student.rotation.detach().numpy())
+        first = {name: before.arrays.get(ENCODING + name, before.arrays[name]) for name in learned}
+        kept = before.spec.restore(before.dim, {**learned, **{ENCODING + name: own for name, own in first.items()}})
+        trained = before.spec.restore(before.dim, learned)
+        asked = dev.vectors if query_map is None else dev.vectors @ query_map.T
+        base = None
+        if before.spec.residual and self.start.clusters is not None and self.labels is not None:
+            base = self.start.clusters.anchors[self.labels]
+        old = self._codes(before)
+        tried = {
+            "untrained": (before, old, dev.vectors),
+            "kept": (kept, old, asked),
+            "encoded again": (trained, self._codes(trained), asked),
+        }
+        found = {}
+        with self.bars.phase("choose codes", 3) as advance:
+            for name, (codec, codes, own) in tried.items():
+                documents = reconstructed(codec, unpacked(codes, codec), base)
+                found[name] = found_by_codec(own, documents, wanted)
+                advance(1)
+        choices = [name for name in found if name != "untrained" or query_map is None]
+        return tried[max(choices, key=lambda name: found[name])][0], found
+
+    def _terms(
+        self, student: Any, scorer: Scorer | None, dev: Queries, wanted: Sequence[I64], clusters: ClusterSelector | None
+    ) -> tuple[TermSelector, Bags | None, Any]:
+        bags, reference = self._counted()
+        if scorer is None:
+            gains = student.gains.detach().exp().numpy().astype(np.float32)
+            trained = replace(reference, gains=gains)
+            own, weights = bags, None
+        else:
+            config, file = scorer_files(scorer)
+            weights = own = scorer.weights(self.bars)
+            spec = LearnedTerms(reference.spec.per_doc, reference.spec.gamma, scorer=TermScorer(config, file))
+            trained = fit_terms(spec, own, reference.tokenizer)
+        held, table = held_back(trained, reference, own, bags, dev, wanted, clusters, self.labels, self.bars)
+        if held is reference:
+            return reference, None, table
+        return fit_terms(held.spec, own, held.tokenizer, held.gains), weights, table
+
+
+def unpacked(codes: Array, codec: Codec) -> Array:
+    """Return one code word number a subspace; four-bit codes stand two in a byte."""
+    n_words, n_subspaces = codec.arrays["codebooks"].shape[1], codec.arrays["codebooks"].shape[0]
+    if n_words > 16:
+        return codes
+    both = np.stack([codes & 15, codes >> 4], axis=2).reshape(len(codes), -1)
+    return np.ascontiguousarray(both[:, :n_subspaces])

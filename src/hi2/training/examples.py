@@ -1,0 +1,169 @@
+"""What is there to learn from? For every query the documents its teacher and BM25 rank highest, and pools of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hi2.errors import InvalidParameter
+from hi2.progress import Progress
+from hi2.selectors.terms import DEFAULT_QUERY_TERMS, TermSelector
+from hi2.text.bags import Bags
+from hi2.training.settings import Settings
+from hi2.types import I64, U32, U64, Array, Floats
+
+#: Terms in a larger share of the documents are not looked up when BM25's best are mined: their idf is next to nothing.
+COMMON = 0.1
+_QUERIES_AT_A_TIME = 256
+
+
+@dataclass(frozen=True)
+class Queries:
+    """Queries by row: vectors, their terms (row i's at [offsets[i], offsets[i+1])), and labelled documents if any."""
+
+    vectors: Floats
+    offsets: U64
+    terms: U32
+    positives: Sequence[I64] | None
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    def own_terms(self, i: int) -> U32:
+        """Return the distinct terms of query ``i``."""
+        return self.terms[int(self.offsets[i]) : int(self.offsets[i + 1])]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some queries, and the rows of all documents they are taught on, each once."""
+
+    vectors: Floats
+    terms: Sequence[U32]
+    pool: I64
+    positives: Sequence[I64]
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Queries with the rows they are taught on: ``nearest`` (n, depth) by the teacher, ``lexical`` by BM25."""
+
+    queries: Queries
+    nearest: I64
+    lexical: Sequence[I64]
+
+    def batches(self, settings: Settings, epoch: int) -> Iterator[Batch]:
+        """Yield the batches of an epoch, whole ones only."""
+        random = np.random.default_rng([settings.seed, epoch])
+        order = random.permutation(len(self.queries))
+        for begin in range(0, len(order) - settings.batch + 1, settings.batch):
+            yield self._batch(order[begin : begin + settings.batch], settings, random)
+
+    def looks(self, settings: Settings) -> Iterator[Batch]:
+        """Yield every query once in batches that are always the same, to measure progress on."""
+        random = np.random.default_rng(settings.seed)
+        for begin in range(0, len(self.queries), settings.batch):
+            yield self._batch(np.arange(begin, min(begin + settings.batch, len(self.queries))), settings, random)
+
+    def _batch(self, rows: I64, settings: Settings, random: np.random.Generator) -> Batch:
+        positives = [self._positives(int(i), settings, random) for i in rows]
+        others = [self._negatives(int(i), settings, random) for i in rows]
+        pool = np.unique(np.concatenate([*positives, *others])).astype(np.int64)
+        return Batch(self.queries.vectors[rows], [self.queries.own_terms(int(i)) for i in rows], pool, positives)
+
+    def _positives(self, i: int, settings: Settings, random: np.random.Generator) -> I64:
+        if self.queries.positives is None:
+            return self.nearest[i, : settings.positives]
+        known = self.queries.positives[i]
+        return known if len(known) <= settings.positives else random.choice(known, settings.positives, replace=False)
+
+    def _negatives(self, i: int, settings: Settings, random: np.random.Generator) -> I64:
+        """Hard ones, of the teacher's and of BM25's best; what answers a query unlabelled the teacher knows."""
+        nearest, lexical = self.nearest[i], self.lexical[i]
+        hard = random.choice(nearest, min(settings.hard, len(nearest)), replace=False)
+        if len(lexical) == 0:
+            return hard
+        return np.concatenate([hard, random.choice(lexical, min(settings.lexical, len(lexical)), replace=False)])
+
+
+def examples_of(
+    queries: Queries,
+    vectors: Floats,
+    bags: Bags | None,
+    selector: TermSelector | None,
+    settings: Settings,
+    bars: Progress,
+) -> Examples:
+    """Mine the teacher's and BM25's best documents of every query."""
+    if len(queries) < settings.batch:
+        raise InvalidParameter(
+            f"The 'queries' parameter must hold at least one batch ({settings.batch}). Got {len(queries)} instead; "
+            f"give more queries or a smaller batch."
+        )
+    depth = min(settings.depth, len(vectors))
+    nearest = np.empty((len(queries), depth), np.int64)
+    with bars.phase("ask the teacher", len(queries)) as advance:
+        for begin in range(0, len(queries), _QUERIES_AT_A_TIME):
+            block = queries.vectors[begin : begin + _QUERIES_AT_A_TIME]
+            nearest[begin : begin + len(block)] = best_rows(block @ vectors.T, depth)
+            advance(len(block))
+    if bags is None or selector is None or settings.lexical == 0:
+        return Examples(queries, nearest, [np.zeros(0, np.int64)] * len(queries))
+    with bars.phase("mine BM25's best", len(queries)) as advance:
+        lists = Lists(bags, selector.scores(bags), selector.n_terms)
+        lexical = []
+        for i in range(len(queries)):
+            lexical.append(lists.best(queries.own_terms(i), depth))
+            advance(1)
+    return Examples(queries, nearest, lexical)
+
+
+def best_rows(scores: Floats, depth: int) -> I64:
+    """Return the ``depth`` best columns of every row, best first."""
+    if depth >= scores.shape[1]:
+        return np.argsort(-scores, axis=1, kind="stable").astype(np.int64)
+    found = np.argpartition(-scores, depth - 1, axis=1)[:, :depth]
+    order = np.argsort(-np.take_along_axis(scores, found, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(found, order, axis=1).astype(np.int64)
+
+
+class Lists:
+    """Scored postings of every term that is not too common."""
+
+    def __init__(self, bags: Bags, scores: Floats, n_terms: int) -> None:
+        self._n = len(bags)
+        rows = np.repeat(np.arange(len(bags), dtype=np.int32), np.diff(bags.offsets).astype(np.int64))
+        df = np.bincount(bags.terms, minlength=n_terms)
+        keep = df[bags.terms] <= max(COMMON * self._n, 100)
+        order = np.argsort(bags.terms[keep], kind="stable")
+        self._rows, self._scores = rows[keep][order], np.asarray(scores)[keep][order]
+        counts = np.bincount(bags.terms[keep], minlength=n_terms)
+        self._starts = np.append(0, np.cumsum(counts))
+
+    def best(self, terms: Array, depth: int) -> I64:
+        """Return the rows with the largest sums over some terms, best first."""
+        spans = [slice(int(self._starts[term]), int(self._starts[term + 1])) for term in terms]
+        if not spans:
+            return np.zeros(0, np.int64)
+        rows = np.concatenate([self._rows[span] for span in spans])
+        sums = np.bincount(rows, weights=np.concatenate([self._scores[span] for span in spans]), minlength=self._n)
+        found: I64 = best_rows(sums[None].astype(np.float32), min(depth, self._n))[0]
+        best: I64 = found[sums[found] > 0]
+        return best
+
+
+def query_terms(selector: TermSelector, texts: Sequence[str]) -> tuple[U64, U32]:
+    """Return the distinct terms of texts as a search would open them."""
+    return selector.query_terms(texts, DEFAULT_QUERY_TERMS, threads=None)
+
+
+def dense(offsets: U64, terms: U32, values: Floats, rows: I64, columns: Array) -> tuple[Array, Array, Floats]:
+    """Return (row position, column, value) of some rows' entries whose column (-1: none) is wanted."""
+    starts, ends = offsets[rows].astype(np.int64), offsets[rows + 1].astype(np.int64)
+    counts = ends - starts
+    at = np.repeat(starts - np.append(0, np.cumsum(counts)[:-1]), counts) + np.arange(int(counts.sum()))
+    own = columns[terms[at]]
+    keep = own >= 0
+    return np.repeat(np.arange(len(rows)), counts)[keep], own[keep], values[at[keep]]

@@ -1,0 +1,173 @@
+"""How is it fitted? Epochs over batches with Adam; the best on dev is kept, a checkpoint after every epoch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from hi2.errors import Error, InvalidParameter
+from hi2.progress import Progress
+from hi2.training.examples import Batch, Examples
+from hi2.training.losses import divergence
+from hi2.training.settings import Settings
+from hi2.types import Floats
+
+CHECKPOINT = "checkpoint.pt"
+
+
+class Diverged(Error):
+    """The loss is no longer a number."""
+
+
+@dataclass
+class Curve:
+    """Losses by epoch: on the training batches, and for every student on the dev queries; epoch 0 is before it."""
+
+    train: list[float] = field(default_factory=list)
+    dev: dict[str, list[float]] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the curve as data."""
+        return {"train": self.train, "dev": self.dev}
+
+
+class Loop:
+    """Students that learn side by side from one teacher: the sum of their losses is minimised in one run."""
+
+    def __init__(
+        self,
+        students: Mapping[str, Any],
+        vectors: Floats,
+        temperature: float,
+        settings: Settings,
+        *,
+        folder: Path | None,
+        data: str,
+    ) -> None:
+        self.students = nn.ModuleDict(dict(students))
+        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self.students.to(self.device)
+        self.curve = Curve(dev={name: [] for name in students})
+        self._vectors, self._temperature, self._settings = vectors, temperature, settings
+        learns = [parameter for parameter in self.students.parameters() if parameter.requires_grad]
+        self._adam = torch.optim.Adam(learns, lr=settings.rate)
+        self._best: dict[str, dict[str, torch.Tensor]] = {}
+        self._folder, self._epoch = folder, 0
+        #: What a checkpoint must be of to be gone on with.
+        self._identity = json.dumps([settings.to_json(), data, sorted(students)], sort_keys=True)
+
+    def run(self, examples: Examples, dev: Examples, bars: Progress) -> None:
+        """Train until the dev queries gain nothing more; leave every student at its best."""
+        self._resume()
+        if not any(self.curve.dev.values()):
+            self._look(dev)
+            self._save()
+        with bars.phase("train", self._settings.epochs) as advance:
+            advance(self._epoch)
+            while self._epoch < self._settings.epochs and not self._settled():
+                self.curve.train.append(self._one_epoch(examples))
+                self._epoch += 1
+                self._look(dev)
+                self._save()
+                advance(1)
+        for name, state in self._best.items():
+            self.students[name].load_state_dict(state)
+
+    def losses(self, batch: Batch) -> dict[str, torch.Tensor]:
+        """Return the loss of every student, what it adds included."""
+        vectors = torch.from_numpy(batch.vectors).to(self.device)
+        pool = torch.from_numpy(self._vectors[batch.pool]).to(self.device)
+        teacher = vectors @ pool.T / self._temperature
+        found = {}
+        for name, student in self._each():
+            loss = divergence(teacher, student.logits(vectors, batch, self._temperature))
+            added = student.penalty(batch.pool, self._temperature)
+            found[name] = loss if added is None else loss + added
+        return found
+
+    def _each(self) -> Iterator[tuple[str, Any]]:
+        yield from self.students.items()
+
+    def _one_epoch(self, examples: Examples) -> float:
+        total = 0.0
+        step = 0
+        self.students.train()
+        for step, batch in enumerate(examples.batches(self._settings, self._epoch), 1):
+            loss = torch.stack(list(self.losses(batch).values())).sum()
+            if not torch.isfinite(loss):
+                raise Diverged(
+                    f"The loss is {float(loss)} in epoch {self._epoch + 1}, step {step}: lower 'rate' "
+                    f"({self._settings.rate:g}). The checkpoint of the epoch before is kept."
+                )
+            self._adam.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            self._adam.step()
+            total += float(loss.detach())
+        return total / max(step, 1)
+
+    @torch.no_grad()
+    def _look(self, dev: Examples) -> None:
+        """Measure the dev queries, and keep the students that are at their best."""
+        self.students.eval()
+        sums = dict.fromkeys(self.students, 0.0)
+        for batch in dev.looks(self._settings):
+            for name, loss in self.losses(batch).items():
+                sums[name] += float(loss) * len(batch.vectors)
+        for name, student in self.students.items():
+            value = sums[name] / len(dev.queries)
+            if not self.curve.dev[name] or value < min(self.curve.dev[name]):
+                self._best[name] = {key: tensor.detach().clone() for key, tensor in student.state_dict().items()}
+            self.curve.dev[name].append(value)
+
+    def _settled(self) -> bool:
+        """Whether no student has gained for some looks."""
+        since = [len(values) - 1 - int(np.argmin(values)) for values in self.curve.dev.values()]
+        return min(since) >= self._settings.patience
+
+    # -- checkpoints --------------------------------------------------------------------------------------------------
+
+    def _save(self) -> None:
+        if self._folder is None:
+            return
+        state = {
+            "identity": self._identity,
+            "epoch": self._epoch,
+            "students": self.students.state_dict(),
+            "adam": self._adam.state_dict(),
+            "best": self._best,
+            "curve": self.curve.to_json(),
+        }
+        part = self._folder / f"{CHECKPOINT}.part"
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            torch.save(state, part)
+            part.replace(self._folder / CHECKPOINT)
+        except (OSError, RuntimeError) as error:  # torch reports a full disk as a RuntimeError
+            part.unlink(missing_ok=True)
+            raise Error(
+                f"{part} cannot be written: {error}. The last checkpoint is kept; make room and resume."
+            ) from error
+
+    def _resume(self) -> None:
+        path = None if self._folder is None else self._folder / CHECKPOINT
+        if path is None or not path.is_file():
+            return
+        try:
+            state = torch.load(path, map_location=self.device, weights_only=True)
+            if state["identity"] != self._identity:
+                raise InvalidParameter(f"{path} is of other settings or data. Remove it, or train into another folder.")
+            self.students.load_state_dict(state["students"])
+            self._adam.load_state_dict(state["adam"])
+        except InvalidParameter:
+            raise
+        except Exception as error:
+            raise InvalidParameter(f"{path} cannot be gone on with ({error}). Remove it to start again.") from error
+        self._epoch, self._best = int(state["epoch"]), dict(state["best"])
+        self.curve = Curve(**state["curve"])

@@ -1,0 +1,102 @@
+"""The paper's term selector: a two-layer MLP over a transformer's states scores every token of a document."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import torch
+
+from hi2.progress import Progress
+from hi2.text.bags import BagCollector, Bags, largest
+from hi2.training.examples import Batch
+from hi2.training.states import Backbone, States
+from hi2.training.students import Terms, TokenMLP
+from hi2.types import I64, Array
+
+_DOCS_AT_A_TIME = 256
+
+
+class Scorer(Terms):
+    """Scores of tokens; a term's is the largest of its occurrences. Layers above the kept states learn too."""
+
+    def __init__(self, backbone: Backbone, states: States, dropped: Array) -> None:
+        super().__init__(len(dropped))
+        self.mlp = TokenMLP(backbone.width)
+        layers = backbone.model.encoder.layer[-backbone.trainable :] if backbone.trainable else []
+        self.layers = torch.nn.ModuleList(layers)
+        self.backbone, self._states, self._dropped = backbone, states, dropped
+
+    def logits(self, vectors: torch.Tensor, batch: Batch, temperature: float) -> torch.Tensor:
+        """Return sums of the scores of the queries' terms."""
+        terms, holds = self._asked(batch)
+        pool = batch.pool
+        flat, scores = self._scored(pool, self._wanted(terms))
+        matrix = torch.zeros(len(pool) * len(terms), device=scores.device)
+        matrix = matrix.scatter_reduce(0, flat.to(scores.device), scores, "amax")
+        return self.scale.exp() * (holds.to(scores.device) @ matrix.view(len(pool), len(terms)).T)
+
+    def _scored(self, pool: I64, columns: Array) -> tuple[torch.Tensor, torch.Tensor]:
+        """Places (document · terms + column) and scores of the tokens that are asked for."""
+        n_terms = int(columns.max()) + 1
+        spans = [np.arange(self._states.offsets[row], self._states.offsets[row + 1]) for row in pool]
+        owners = np.repeat(np.arange(len(pool)), [len(span) for span in spans])
+        tokens = np.concatenate(spans)
+        wanted = columns[self._states.tokens[tokens]]
+        keep = wanted >= 0
+        places = torch.from_numpy(owners[keep] * n_terms + wanted[keep])
+        device = self.mlp.score.weight.device
+        if not len(self.layers):
+            own = torch.from_numpy(self._states.values[tokens[keep]].astype(np.float32)).to(device)
+            return places, self.mlp(own)
+        return places, self._through_layers(pool, device)[torch.from_numpy(keep).to(device)]
+
+    def _through_layers(self, pool: I64, device: torch.device) -> torch.Tensor:
+        """Scores of all tokens of some documents, in order."""
+        lengths = np.diff(self._states.offsets)[pool]
+        states = torch.zeros(len(pool), int(lengths.max()), self.backbone.width)
+        for i, row in enumerate(pool):
+            states[i, : lengths[i]] = torch.from_numpy(self._states.values[self._states.of(row)].astype(np.float32))
+        mask = torch.arange(states.shape[1])[None] < torch.from_numpy(lengths)[:, None]
+        scores: torch.Tensor = self.mlp(self.backbone.upper(states.to(device), mask.to(device)))
+        return scores[mask.to(device)]
+
+    @torch.inference_mode()
+    def weights(self, bars: Progress) -> Bags:
+        """Return every document's terms with their scores."""
+        collector = BagCollector(np.float32)
+        n = len(self._states.offsets) - 1
+        device = self.mlp.score.weight.device
+        with bars.phase("score documents", n) as advance:
+            for begin in range(0, n, _DOCS_AT_A_TIME):
+                pool = np.arange(begin, min(begin + _DOCS_AT_A_TIME, n))
+                first, last = int(self._states.offsets[begin]), int(self._states.offsets[pool[-1] + 1])
+                if len(self.layers):
+                    scores = self._through_layers(pool, device)
+                else:
+                    scores = self.mlp(torch.from_numpy(self._states.values[first:last].astype(np.float32)).to(device))
+                tokens = self._states.tokens[first:last]
+                counts = np.diff(self._states.offsets[begin : pool[-1] + 2])
+                collector.add(largest(tokens, counts, scores.cpu().numpy(), self._dropped))
+                advance(len(pool))
+        return collector.finish()
+
+
+def scorer_files(scorer: Scorer) -> tuple[bytes, bytes]:
+    """Return the configuration and the weights (float16) that travel with an index."""
+    from safetensors.torch import save
+
+    backbone = scorer.backbone
+    config = {
+        "transformer": {**backbone.model.config.to_diff_dict(), "model_type": backbone.model.config.model_type},
+        "begin": backbone.begin,
+        "end": backbone.end,
+        "max_tokens": backbone.max_tokens,
+    }
+    state = {f"encoder.{name}": tensor for name, tensor in backbone.model.state_dict().items() if "pooler" not in name}
+    state |= {f"mlp.{name}": tensor for name, tensor in scorer.mlp.state_dict().items()}
+    halves = {
+        name: (tensor.half() if tensor.is_floating_point() else tensor).detach().cpu().contiguous()
+        for name, tensor in state.items()
+    }
+    return json.dumps(config).encode(), save(halves)
