@@ -22,8 +22,8 @@ from hi2.types import I64, Array, Floats
 PER_DOC = (3, 5, 7, 10, 15)
 POWERS = (0.0, 0.1, 0.2, 0.35, 0.5, 0.75)
 STRENGTHS = (1.0, 0.5)
-#: Clusters that are opened beside the terms while powers are compared, and dev queries at most.
-PROBES, LOOKED_AT = 4, 400
+#: Clusters that are opened beside the terms while powers are compared (of few clusters fewer), and dev queries at most.
+PROBES, CLUSTERS_A_PROBE, LOOKED_AT = 4, 16, 400
 
 
 @dataclass(frozen=True)
@@ -100,9 +100,10 @@ def held_back(
 
 
 def _by_clusters(queries: Queries, n: int, clusters: ClusterSelector | None, labels: Array | None) -> list[Array]:
-    if clusters is None or labels is None:
+    n_probes = 0 if clusters is None else min(PROBES, clusters.n_clusters // CLUSTERS_A_PROBE)
+    if clusters is None or labels is None or n_probes == 0:
         return [np.zeros(0, np.int64)] * n
     order = np.argsort(labels, kind="stable")
     starts = np.append(0, np.cumsum(np.bincount(labels, minlength=clusters.n_clusters)))
-    probes = np.argsort(-(queries.vectors[:n] @ clusters.centroids.T), axis=1)[:, :PROBES]
+    probes = np.argsort(-(queries.vectors[:n] @ clusters.centroids.T), axis=1)[:, :n_probes]
     return [np.concatenate([order[starts[c] : starts[c + 1]] for c in own]) for own in probes]

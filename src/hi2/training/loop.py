@@ -103,7 +103,7 @@ class Loop:
             loss = torch.stack(list(self.losses(batch).values())).sum()
             if not torch.isfinite(loss):
                 raise Diverged(
-                    f"The loss is {float(loss)} in epoch {self._epoch + 1}, step {step}: lower 'rate' "
+                    f"The loss is {float(loss.detach())} in epoch {self._epoch + 1}, step {step}: lower 'rate' "
                     f"({self._settings.rate:g}). The checkpoint of the epoch before is kept."
                 )
             self._adam.zero_grad()

@@ -15,6 +15,9 @@ from hi2.training.students import Terms, TokenMLP
 from hi2.types import I64, Array
 
 _DOCS_AT_A_TIME = 256
+#: What a score costs: terms that no query asks for would otherwise keep the score they began with, and be filed under.
+SPARSITY = 0.1
+_TOKENS_LOOKED_AT, _DOCS_LOOKED_AT = 4096, 32
 
 
 class Scorer(Terms):
@@ -35,6 +38,16 @@ class Scorer(Terms):
         matrix = torch.zeros(len(pool) * len(terms), device=scores.device)
         matrix = matrix.scatter_reduce(0, flat.to(scores.device), scores, "amax")
         return self.scale.exp() * (holds.to(scores.device) @ matrix.view(len(pool), len(terms)).T)
+
+    def penalty(self, pool: I64, temperature: float) -> torch.Tensor | None:
+        """Return the mean score of some of the pool's tokens, so that only what helps a query stays above nothing."""
+        device = self.mlp.score.weight.device
+        if len(self.layers):
+            return SPARSITY * self._through_layers(pool[:: max(1, len(pool) // _DOCS_LOOKED_AT)], device).mean()
+        tokens = np.concatenate([np.arange(self._states.offsets[row], self._states.offsets[row + 1]) for row in pool])
+        own = self._states.values[tokens[:: max(1, len(tokens) // _TOKENS_LOOKED_AT)]].astype(np.float32)
+        scores: torch.Tensor = self.mlp(torch.from_numpy(own).to(device))
+        return SPARSITY * scores.mean()
 
     def _scored(self, pool: I64, columns: Array) -> tuple[torch.Tensor, torch.Tensor]:
         """Places (document · terms + column) and scores of the tokens that are asked for."""

@@ -50,10 +50,13 @@ class Backbone:
             raise invalid("backbone", must, f"'{source}' ({error})") from error
         if any(analyzer.number(token) != number for token, number in tokenizer.get_vocab().items()):
             raise invalid("backbone", "a model with the vocabulary of the index's tokenizer", f"'{source}'")
-        if trainable and (
-            not hasattr(getattr(model, "encoder", None), "layer") or trainable > len(model.encoder.layer)
-        ):
-            raise invalid("trainable_layers", "at most the layers of a BERT-like model", trainable)
+        n_layers = len(getattr(getattr(model, "encoder", None), "layer", ()))
+        for name, wanted in (("layers", layers or 0), ("trainable_layers", trainable)):
+            if wanted > n_layers:
+                raise invalid(name, f"at most the {n_layers} layers of a BERT-like model", wanted)
+        if layers is not None:
+            model.encoder.layer = model.encoder.layer[:layers]
+            model.config.num_hidden_layers = layers
         return cls(model, analyzer, tokenizer.cls_token_id, tokenizer.sep_token_id, max_tokens, trainable)
 
     @property

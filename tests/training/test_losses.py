@@ -1,0 +1,150 @@
+"""Losses and gradients are the paper's: against plain numpy, and against finite differences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the extra 'train'")
+
+from hi2.codecs import OPQ, PQ  # noqa: E402
+from hi2.text.bags import Bags  # noqa: E402
+from hi2.training.examples import Batch  # noqa: E402
+from hi2.training.jpq import _pairs  # noqa: E402
+from hi2.training.losses import commitment, divergence, temperature_for  # noqa: E402
+from hi2.training.students import Centroids, Codebooks, Gains  # noqa: E402
+
+RANDOM = np.random.default_rng(3)
+TEMPERATURE = 0.1
+
+
+def softmax(logits):
+    weights = np.exp(logits - logits.max(-1, keepdims=True))
+    return weights / weights.sum(-1, keepdims=True)
+
+
+def kl(teacher, student):
+    p, q = softmax(teacher), softmax(student)
+    return float((p * (np.log(p) - np.log(q))).sum(1).mean())
+
+
+def unit(n, dim):
+    vectors = RANDOM.standard_normal((n, dim)).astype(np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def test_divergence_and_commitment_are_the_formulas():
+    teacher, student = RANDOM.standard_normal((2, 5, 7))
+    found = divergence(torch.from_numpy(teacher), torch.from_numpy(student))
+    assert float(found) == pytest.approx(kl(teacher, student), abs=1e-12)
+    assert float(divergence(torch.from_numpy(teacher), torch.from_numpy(teacher))) == pytest.approx(0, abs=1e-12)
+    logits, labels = RANDOM.standard_normal((6, 4)), np.array([0, 3, 1, 1, 2, 0])
+    expected = -np.log(softmax(logits)[np.arange(6), labels]).mean()
+    assert float(commitment(torch.from_numpy(logits), torch.from_numpy(labels))) == pytest.approx(expected)
+
+
+def test_the_teacher_is_as_sharp_as_asked():
+    scores = unit(20, 16) @ unit(300, 16).T
+    shares = softmax(scores / temperature_for(scores, 8.0))
+    perplexity = np.exp(-(shares * np.log(shares)).sum(1).mean())
+    assert perplexity == pytest.approx(8.0, rel=1e-3)
+    flat = softmax(scores)
+    assert np.exp(-(flat * np.log(flat)).sum(1).mean()) > 250  # at T = 1 it says nothing
+
+
+def centroids():
+    student = Centroids(unit(4, 6), RANDOM.integers(0, 4, 9), unit(9, 6)).double()
+    student._vectors = student._vectors.astype(np.float64)
+    return student
+
+
+def codebooks(residual=False, rotation=True):
+    vectors = unit(300, 8)
+    codec = OPQ(subspaces=4, bits=4, residual=residual).fit(vectors, threads=1)
+    codes = RANDOM.integers(0, 16, (9, 4)).astype(np.uint8)
+    anchors = unit(3, 8) if residual else None
+    labels = RANDOM.integers(0, 3, 9) if residual else None
+    student = Codebooks(codec, codes, rotation=rotation, anchors=anchors, labels=labels).double()
+    if residual:
+        student._anchors = student._anchors.double()
+    return student
+
+
+def gains():
+    offsets = np.array([0, 3, 5, 7, 9, 10, 12, 14, 15, 17], np.uint64)
+    terms = np.array([1, 2, 3, 0, 2, 1, 4, 3, 4, 0, 1, 3, 2, 4, 0, 2, 4], np.uint32)
+    values = RANDOM.uniform(0.5, 2, 17)
+    return Gains(Bags(offsets, terms, values, np.full(9, 3, np.uint32)), values, 5).double()
+
+
+def batch_of(dim):
+    terms = [np.array([1, 3], np.uint32), np.array([2], np.uint32), np.array([0, 2, 4], np.uint32)]
+    return Batch(unit(3, dim).astype(np.float64), terms, np.array([0, 2, 3, 5, 6, 8]), [])
+
+
+CASES = {
+    "centroids": (centroids, 6),
+    "codebooks": (codebooks, 8),
+    "residual codebooks": (lambda: codebooks(residual=True, rotation=False), 8),
+    "gains": (gains, 6),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradients_are_those_of_finite_differences(name):
+    make, dim = CASES[name]
+    torch.set_default_dtype(torch.float64)
+    try:
+        student, batch = make(), batch_of(dim)
+        if name != "centroids":
+            assert student.penalty(batch.pool, TEMPERATURE) is None
+        teacher = torch.from_numpy(RANDOM.standard_normal((3, len(batch.pool))))
+
+        def loss():
+            vectors = torch.from_numpy(batch.vectors)
+            value = divergence(teacher, student.logits(vectors, batch, TEMPERATURE))
+            added = student.penalty(batch.pool, TEMPERATURE)
+            return value if added is None else value + added
+
+        loss().backward()
+        checked = 0
+        for parameter in student.parameters():
+            if not parameter.requires_grad:
+                continue
+            flat, gradient = parameter.data.view(-1), parameter.grad.view(-1)
+            for place in RANDOM.permutation(len(flat))[:12].tolist():
+                before, step = float(flat[place]), 1e-6
+                flat[place] = before + step
+                above = float(loss().detach())
+                flat[place] = before - step
+                below = float(loss().detach())
+                flat[place] = before
+                assert float(gradient[place]) == pytest.approx((above - below) / (2 * step), abs=2e-6, rel=1e-4)
+                checked += 1
+        assert checked >= 5
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.parametrize("spec", [PQ(subspaces=4, bits=4), OPQ(subspaces=4), OPQ(subspaces=4, residual=True)], ids=repr)
+def test_codebooks_score_as_the_codec_does(spec):
+    """What training minimises is what a search would score."""
+    from hi2.training.distillation import unpacked
+    from hi2.training.reconstruction import reconstructed
+
+    vectors, queries = unit(600, 8), unit(3, 8)
+    codec = spec.fit(vectors, threads=1)
+    codes = unpacked(codec.encode(vectors), codec)
+    student = Codebooks(codec, codes, rotation=False, anchors=None, labels=None)
+    pool = np.arange(0, 600, 7)
+    scores = student.logits(torch.from_numpy(queries), Batch(queries, [], pool, []), 1.0).detach().numpy()
+    np.testing.assert_allclose(scores, queries @ reconstructed(codec, codes, None)[pool].T, atol=1e-5)
+    error = np.linalg.norm(reconstructed(codec, codes, None) - vectors, axis=1).mean()
+    assert error < 0.6  # the codes stand for the vectors they were made of
+
+
+def test_pairs_are_weighed_by_the_change_of_reciprocal_rank():
+    scores = torch.tensor([3.0, 2.0, 1.0, 0.0])
+    found = _pairs(scores, np.array([1]), np.array([0, 1, 2]))  # the positive is second
+    expected = (1 - 1 / 2) * np.log1p(np.exp(3.0 - 2.0)) + (1 / 2 - 1 / 3) * np.log1p(np.exp(1.0 - 2.0))
+    assert float(found) == pytest.approx(expected, rel=1e-5)
