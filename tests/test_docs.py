@@ -26,6 +26,8 @@ MODULES = sorted(module.name for module in pkgutil.walk_packages(hi2.__path__, "
 
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples_run(name):
+    if name.startswith("hi2.training"):
+        pytest.importorskip("torch", reason="needs the extra 'train'")
     failed, _ = doctest.testmod(importlib.import_module(name))
     assert failed == 0
 
@@ -60,6 +62,7 @@ def test_commands_of_the_pages_run(tmp_path, monkeypatch):
         "info",
         "verify",
         "merge",
+        "train",
         "eval",
         "experiment",
     }
@@ -70,6 +73,7 @@ def test_commands_of_the_pages_run(tmp_path, monkeypatch):
     for path in ("corpus.jsonl", "scifact/corpus.jsonl"):
         Path(path).write_text(lines)
     Path("new.jsonl").write_text(lines.replace("Hamlet", "Macbeth"))
+    Path("q.jsonl").write_text(lines)
     Path("q.tsv").write_text("q1\twho wrote Hamlet\n")
     np.save("corpus.npy", hi2.StaticEncoder()([text for _, text in rows]))
     Path("scifact/queries.jsonl").write_text(lines)
@@ -87,6 +91,7 @@ def test_commands_of_the_pages_run(tmp_path, monkeypatch):
         "explain",
         "info",
         "verify",
+        "train",
         "delete",
         "quickstart",
         "eval",
@@ -99,6 +104,9 @@ def test_commands_of_the_pages_run(tmp_path, monkeypatch):
         )
         if "experiment" in line and importlib.util.find_spec("matplotlib") is None:
             assert "hi2[lab]" in done.stderr
+            continue
+        if "hi2 train" in line and importlib.util.find_spec("torch") is None:
+            assert "hi2[train]" in done.stderr
             continue
         assert done.returncode == 0, f"{line}: {done.stderr}"
 

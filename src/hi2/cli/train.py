@@ -40,7 +40,8 @@ def run(
 ) -> None:
     """Learn the selectors and the codec of a collection from queries; judgements are optional.
 
-    Examples: hi2 train --index wiki.hi2 --queries q.jsonl --out parts --light      hi2 train --data scifact --out parts
+    Examples: hi2 train --index wiki.hi2 --queries q.jsonl -o parts --light --batch 8
+    hi2 train --data scifact --vectors scifact/minilm -o trained/light --light --batch 4
     """
     try:
         from hi2.training import Settings, distill

@@ -178,6 +178,11 @@ def _queries(
         raise InvalidParameter(
             f"The 'queries' parameter must leave some to train and some to choose on. Got {len(train)} and {len(kept)}."
         )
+    if len(train) < settings.batch:
+        raise InvalidParameter(
+            f"The 'queries' parameter must hold at least one batch ({settings.batch}). Got {len(train)} to train on "
+            f"instead; give more queries or a smaller batch."
+        )
     train = np.sort(random.permutation(train)[: settings.max_queries])
 
     def chosen(which: I64) -> Queries:

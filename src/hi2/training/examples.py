@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hi2.errors import InvalidParameter
 from hi2.progress import Progress
 from hi2.selectors.terms import DEFAULT_QUERY_TERMS, TermSelector
 from hi2.text.bags import Bags
@@ -97,11 +96,6 @@ def examples_of(
     bars: Progress,
 ) -> Examples:
     """Mine the teacher's and BM25's best documents of every query."""
-    if len(queries) < settings.batch:
-        raise InvalidParameter(
-            f"The 'queries' parameter must hold at least one batch ({settings.batch}). Got {len(queries)} instead; "
-            f"give more queries or a smaller batch."
-        )
     depth = min(settings.depth, len(vectors))
     nearest = np.empty((len(queries), depth), np.int64)
     with bars.phase("ask the teacher", len(queries)) as advance:
