@@ -74,7 +74,7 @@ def gains():
     offsets = np.array([0, 3, 5, 7, 9, 10, 12, 14, 15, 17], np.uint64)
     terms = np.array([1, 2, 3, 0, 2, 1, 4, 3, 4, 0, 1, 3, 2, 4, 0, 2, 4], np.uint32)
     values = RANDOM.uniform(0.5, 2, 17)
-    return Gains(Bags(offsets, terms, values, np.full(9, 3, np.uint32)), values, 5).double()
+    return Gains(Bags(offsets, terms, values, np.full(9, 3, np.uint32)), values, np.zeros(5, bool)).double()
 
 
 def batch_of(dim):

@@ -26,7 +26,7 @@ from hi2.selectors.learned import TermScorer
 from hi2.selectors.terms import BM25, LearnedTerms, TermSelector, fit_terms
 from hi2.text.bags import Bags
 from hi2.training.density import held_back
-from hi2.training.examples import Examples, Queries, examples_of, query_terms
+from hi2.training.examples import COMMON, FEW, Examples, Queries, examples_of, query_terms
 from hi2.training.jpq import JPQLoop
 from hi2.training.loop import Loop
 from hi2.training.losses import temperature_for
@@ -285,7 +285,11 @@ class _Run:
 
     def _gains(self) -> Gains:
         bags, selector = self._counted()
-        return Gains(bags, selector.scores(bags), selector.n_terms)
+        return Gains(bags, selector.scores(bags), self._common(selector))
+
+    def _common(self, selector: TermSelector) -> Array:
+        common: Array = selector.df > max(COMMON * len(self.vectors), FEW)
+        return common
 
     def _counted(self) -> tuple[Bags, TermSelector]:
         if self.bags is None or self.start.terms is None:
@@ -307,7 +311,7 @@ class _Run:
         if folder is None:
             raise invalid("folder", "given: a transformer's states of the documents are kept there", None)
         states = kept_states(folder / "states", texts, backbone, self.bars)
-        return Scorer(backbone, states, own.dropped)
+        return Scorer(backbone, states, own.dropped, self._common(self.start.terms))
 
     # -- what is chosen on dev ----------------------------------------------------------------------------------------
 

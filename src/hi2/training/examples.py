@@ -13,8 +13,9 @@ from hi2.text.bags import Bags
 from hi2.training.settings import Settings
 from hi2.types import I64, U32, U64, Array, Floats
 
-#: Terms in a larger share of the documents are not looked up when BM25's best are mined: their idf is next to nothing.
-COMMON = 0.1
+#: Terms in a larger share of the documents are neither mined by nor learned: their idf is next to nothing. No term is
+#: common that is in no more than a few.
+COMMON, FEW = 0.1, 100
 _QUERIES_AT_A_TIME = 256
 
 
@@ -130,7 +131,7 @@ class Lists:
         self._n = len(bags)
         rows = np.repeat(np.arange(len(bags), dtype=np.int32), np.diff(bags.offsets).astype(np.int64))
         df = np.bincount(bags.terms, minlength=n_terms)
-        keep = df[bags.terms] <= max(COMMON * self._n, 100)
+        keep = df[bags.terms] <= max(COMMON * self._n, FEW)
         order = np.argsort(bags.terms[keep], kind="stable")
         self._rows, self._scores = rows[keep][order], np.asarray(scores)[keep][order]
         counts = np.bincount(bags.terms[keep], minlength=n_terms)

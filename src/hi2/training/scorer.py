@@ -23,8 +23,8 @@ _TOKENS_LOOKED_AT, _DOCS_LOOKED_AT = 4096, 32
 class Scorer(Terms):
     """Scores of tokens; a term's is the largest of its occurrences. Layers above the kept states learn too."""
 
-    def __init__(self, backbone: Backbone, states: States, dropped: Array) -> None:
-        super().__init__(len(dropped))
+    def __init__(self, backbone: Backbone, states: States, dropped: Array, common: Array) -> None:
+        super().__init__(common)
         self.mlp = TokenMLP(backbone.width)
         layers = backbone.model.encoder.layer[-backbone.trainable :] if backbone.trainable else []
         self.layers = torch.nn.ModuleList(layers)
@@ -35,6 +35,8 @@ class Scorer(Terms):
         terms, holds = self._asked(batch)
         pool = batch.pool
         flat, scores = self._scored(pool, self._wanted(terms))
+        if len(terms) == 0:
+            return torch.zeros(len(batch.terms), len(pool), device=scores.device) * self.scale
         matrix = torch.zeros(len(pool) * len(terms), device=scores.device)
         matrix = matrix.scatter_reduce(0, flat.to(scores.device), scores, "amax")
         return self.scale.exp() * (holds.to(scores.device) @ matrix.view(len(pool), len(terms)).T)
@@ -51,7 +53,7 @@ class Scorer(Terms):
 
     def _scored(self, pool: I64, columns: Array) -> tuple[torch.Tensor, torch.Tensor]:
         """Places (document · terms + column) and scores of the tokens that are asked for."""
-        n_terms = int(columns.max()) + 1
+        n_terms = max(int(columns.max()) + 1, 1)
         spans = [np.arange(self._states.offsets[row], self._states.offsets[row + 1]) for row in pool]
         owners = np.repeat(np.arange(len(pool)), [len(span) for span in spans])
         tokens = np.concatenate(spans)

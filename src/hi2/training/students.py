@@ -100,18 +100,23 @@ class QueryMap(nn.Module):
 
 
 class Terms(nn.Module):
-    """The sum of a document's scores of the query's terms, at a scale that learns too."""
+    """The sum of a document's scores of the query's terms, at a scale that learns too.
 
-    def __init__(self, n_terms: int) -> None:
+    Terms that are ``common`` are left out: no list of theirs is worth opening.
+    """
+
+    def __init__(self, common: Array) -> None:
         super().__init__()
         self.scale = nn.Parameter(torch.zeros(()))
-        self._columns = np.full(n_terms, -1, np.int64)
+        self._common = common
+        self._columns = np.full(len(common), -1, np.int64)
 
     def _asked(self, batch: Batch) -> tuple[Array, torch.Tensor]:
         """The distinct terms of a batch, and which query has which (queries, terms)."""
-        terms = np.unique(np.concatenate(batch.terms))
-        holds = np.zeros((len(batch.terms), len(terms)), np.float32)
-        for i, own in enumerate(batch.terms):
+        asked = [own[~self._common[own]] for own in batch.terms]
+        terms = np.unique(np.concatenate(asked))
+        holds = np.zeros((len(asked), len(terms)), np.float32)
+        for i, own in enumerate(asked):
             holds[i, np.searchsorted(terms, own)] = 1.0
         return terms, torch.from_numpy(holds)
 
@@ -128,9 +133,9 @@ class Terms(nn.Module):
 class Gains(Terms):
     """BM25 with a gain for every term of the vocabulary: the path without a transformer."""
 
-    def __init__(self, bags: Bags, scores: Floats, n_terms: int) -> None:
-        super().__init__(n_terms)
-        self.gains = nn.Parameter(torch.zeros(n_terms))
+    def __init__(self, bags: Bags, scores: Floats, common: Array) -> None:
+        super().__init__(common)
+        self.gains = nn.Parameter(torch.zeros(len(common)))
         self._bags, self._scores = bags, scores
 
     def logits(self, vectors: torch.Tensor, batch: Batch, temperature: float) -> torch.Tensor:
