@@ -110,6 +110,8 @@ class Model:
             if isinstance(self.terms.spec, LearnedTerms) and self.terms.spec.scorer is not None:
                 put_array(sink, "scorer.json", np.frombuffer(self.terms.spec.scorer.config, np.uint8))
                 put_array(sink, "scorer.safetensors", np.frombuffer(self.terms.spec.scorer.weights_file, np.uint8))
+                if self.terms.spec.scorer.graph is not None:
+                    put_array(sink, "scorer.onnx", np.frombuffer(self.terms.spec.scorer.graph, np.uint8))
             definition = np.frombuffer(self.terms.tokenizer.definition.encode(), np.uint8)
             put_array(sink, "tokenizer.json", definition)
         for name, codec in zip(_STORES, (self.codec, self.refine), strict=True):
@@ -189,7 +191,8 @@ def _read_terms(meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> TermSel
     if gains is not None and (gains.shape != (n_terms,) or gains.dtype != np.float32 or not np.isfinite(gains).all()):
         raise FormatError(f"The index is damaged: its term gains are not of {n_terms} terms.")
     if isinstance(spec, LearnedTerms):
-        scorer = TermScorer(arrays["scorer.json"].tobytes(), arrays["scorer.safetensors"])
+        files = arrays["scorer.json"].tobytes(), arrays["scorer.safetensors"], arrays.get("scorer.onnx")
+        scorer = TermScorer(*files)
         spec = replace(spec, scorer=scorer)
     tokenizer: Any = LazyTokenizer(arrays["tokenizer.json"].tobytes(), n_terms)
     if tokenizer.fingerprint != meta["tokenizer_sha256"]:

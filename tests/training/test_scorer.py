@@ -16,6 +16,7 @@ from hi2.codecs import PQ  # noqa: E402
 from hi2.parts import Parts  # noqa: E402
 from hi2.progress import Progress  # noqa: E402
 from hi2.selectors.clusters import KMeans  # noqa: E402
+from hi2.selectors.learned import TermScorer  # noqa: E402
 from hi2.selectors.terms import BM25, LearnedTerms  # noqa: E402
 from hi2.text.tokenizer import Tokenizer  # noqa: E402
 from hi2.training import Settings, distill  # noqa: E402
@@ -100,6 +101,25 @@ def test_the_scorer_that_travels_scores_as_the_one_that_learned(topics, parts):
     again = parts.terms.spec.bags(parts.terms.tokenizer, topics.texts)
     np.testing.assert_allclose(dense(again), dense(parts.weights), rtol=0.02, atol=0.02)
     assert (again.values > 0).all()
+
+
+def test_onnxruntime_scores_as_torch_does(topics, parts, monkeypatch):
+    pytest.importorskip("onnxruntime", reason="needs the extra 'onnx'")
+    scorer = parts.terms.spec.scorer
+    fresh = TermScorer(scorer.config, scorer.weights_file, scorer.graph)
+    monkeypatch.setattr(fresh, "_by_torch", _absent)
+    own = fresh.weights(parts.terms.tokenizer, topics.texts)
+    np.testing.assert_allclose(
+        dense(own), dense(scorer.weights(parts.terms.tokenizer, topics.texts)), rtol=1e-3, atol=1e-4
+    )
+    alone = TermScorer(scorer.config, scorer.weights_file)
+    monkeypatch.setattr(alone, "_by_torch", _absent)
+    with pytest.raises(hi2.MissingExtra, match=r"hi2\[train\]"):
+        alone.weights(parts.terms.tokenizer, topics.texts)
+
+
+def _absent():
+    raise ImportError("torch")
 
 
 def test_a_supervised_index_is_added_to_after_it_was_stored(topics, index, tmp_path):

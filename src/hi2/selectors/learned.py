@@ -1,6 +1,7 @@
 """What does a trained scorer say of a text's tokens? A transformer and a small MLP, loaded when a text first needs it.
 
-The scorer travels with an index as ``scorer.safetensors`` and ``scorer.json``. It reads the index's own tokens.
+The scorer travels with an index as ``scorer.safetensors`` and ``scorer.json``, with the computation as an ONNX graph
+that holds no weights. It reads the index's own tokens.
 """
 
 from __future__ import annotations
@@ -46,8 +47,10 @@ def padded(tokens: Array, offsets: I64, rows: Array) -> tuple[I64, I64]:
 class TermScorer:
     """Scores of a text's terms by a transformer; needs torch and transformers, or onnxruntime."""
 
-    def __init__(self, config: bytes, weights_file: Any) -> None:
+    def __init__(self, config: bytes, weights_file: Any, graph: Any = None) -> None:
         self.config = config
+        #: The bytes of an ONNX graph without weights, for machines without torch; None where none could be made.
+        self.graph: Any = graph
         #: The bytes of a safetensors file.
         self.weights_file: Any = weights_file
         try:
@@ -76,30 +79,52 @@ class TermScorer:
 
     @cached_property
     def _score(self) -> Callable[[I64, I64], Floats]:
-        try:
-            import torch
-            import transformers
-            from safetensors.torch import load
-        except ImportError as error:
-            raise MissingExtra(
-                "This index scores documents by a transformer; to add to it: pip install 'hi2[train]'"
-            ) from error
+        for load in (self._by_torch, self._by_onnxruntime):
+            try:
+                return load()
+            except ImportError:
+                continue
+        raise MissingExtra(
+            "This index scores documents by a transformer; to add to it: pip install 'hi2[train]', or 'hi2[onnx]'"
+        )
+
+    def _by_torch(self) -> Callable[[I64, I64], Floats]:
+        import torch
+        import transformers
+        from safetensors.torch import load
+
         state = {name: tensor.float() for name, tensor in load(bytes(self.weights_file)).items()}
-        kind = self._transformer.pop("model_type")
+        given = dict(self._transformer)
+        config = transformers.AutoConfig.for_model(given.pop("model_type"), **given)
         auto: Any = transformers.AutoModel
-        model = auto.from_config(transformers.AutoConfig.for_model(kind, **self._transformer)).eval()
-        encoder = {
-            name.removeprefix("encoder."): tensor for name, tensor in state.items() if name.startswith("encoder.")
-        }
-        model.load_state_dict(encoder, strict=False)
-        hidden = torch.nn.functional.linear
+        model = auto.from_config(config).eval()
+        own = {name.removeprefix("encoder."): tensor for name, tensor in state.items() if name.startswith("encoder.")}
+        model.load_state_dict(own, strict=False)
+        linear = torch.nn.functional.linear
 
         def score(ids: I64, mask: I64) -> Floats:
             with torch.inference_mode():
                 out = model(input_ids=torch.from_numpy(ids), attention_mask=torch.from_numpy(mask)).last_hidden_state
-                inner = torch.relu(hidden(out, state["mlp.hidden.weight"], state["mlp.hidden.bias"]))
-                scores = torch.relu(hidden(inner, state["mlp.score.weight"], state["mlp.score.bias"]))
+                inner = torch.relu(linear(out, state["mlp.hidden.weight"], state["mlp.hidden.bias"]))
+                scores = torch.relu(linear(inner, state["mlp.score.weight"], state["mlp.score.bias"]))
                 found: Floats = scores.squeeze(-1).numpy()
                 return found
+
+        return score
+
+    def _by_onnxruntime(self) -> Callable[[I64, I64], Floats]:
+        import onnxruntime
+        from safetensors.numpy import load
+
+        if self.graph is None:
+            raise MissingExtra("This index's scorer has no ONNX graph; to add to it: pip install 'hi2[train]'")
+        session = onnxruntime.InferenceSession(bytes(self.graph))
+        state = {name: array.astype(np.float32) for name, array in load(bytes(self.weights_file)).items()}
+        # The graph holds no weights; it takes them with every call, by reference.
+        weights = {given.name: state[given.name] for given in session.get_inputs() if given.name not in ("ids", "mask")}
+
+        def score(ids: I64, mask: I64) -> Floats:
+            found: Floats = session.run(None, {"ids": ids, "mask": mask, **weights})[0]
+            return found
 
         return score

@@ -354,9 +354,8 @@ class _Run:
             trained = replace(reference, gains=gains)
             own, weights = bags, None
         else:
-            config, file = scorer_files(scorer)
             weights = own = scorer.weights(self.bars)
-            spec = LearnedTerms(reference.spec.per_doc, reference.spec.gamma, scorer=TermScorer(config, file))
+            spec = LearnedTerms(reference.spec.per_doc, reference.spec.gamma, scorer=TermScorer(*scorer_files(scorer)))
             trained = fit_terms(spec, own, reference.tokenizer)
         held, table = held_back(trained, reference, own, bags, dev, wanted, clusters, self.labels, self.bars)
         if held is reference:

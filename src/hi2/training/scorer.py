@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
+import warnings
+from typing import Any
 
 import numpy as np
 import torch
@@ -97,8 +100,8 @@ class Scorer(Terms):
         return collector.finish()
 
 
-def scorer_files(scorer: Scorer) -> tuple[bytes, bytes]:
-    """Return the configuration and the weights (float16) that travel with an index."""
+def scorer_files(scorer: Scorer) -> tuple[bytes, bytes, bytes | None]:
+    """Return the configuration, the weights (float16) and the ONNX graph that travel with an index."""
     from safetensors.torch import save
 
     backbone = scorer.backbone
@@ -114,4 +117,43 @@ def scorer_files(scorer: Scorer) -> tuple[bytes, bytes]:
         name: (tensor.half() if tensor.is_floating_point() else tensor).detach().cpu().contiguous()
         for name, tensor in state.items()
     }
-    return json.dumps(config).encode(), save(halves)
+    return json.dumps(config).encode(), save(halves), _graph(scorer)
+
+
+class _Whole(torch.nn.Module):
+    """The computation from tokens to scores, its parts named as their weights are stored."""
+
+    def __init__(self, scorer: Scorer) -> None:
+        super().__init__()
+        self.encoder = scorer.backbone.model
+        self.mlp = scorer.mlp
+
+    def forward(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        scores: torch.Tensor = self.mlp(self.encoder(input_ids=ids, attention_mask=mask).last_hidden_state)
+        return scores
+
+
+def _graph(scorer: Scorer) -> bytes | None:
+    """The computation as ONNX, weights left out; None where this version of torch cannot write it."""
+    out = io.BytesIO()
+    ids = torch.ones(2, 3, dtype=torch.int64)
+    axes = {name: {0: "texts", 1: "tokens"} for name in ("ids", "mask", "scores")}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            export: Any = torch.onnx.export  # its stubs know no open files
+            export(
+                _Whole(scorer).eval().cpu(),
+                (ids, ids),
+                out,
+                input_names=["ids", "mask"],
+                output_names=["scores"],
+                dynamic_axes=axes,
+                export_params=False,
+                do_constant_folding=False,
+                opset_version=17,
+                dynamo=False,
+            )
+    except (TypeError, ValueError, ImportError, RuntimeError):
+        return None
+    return out.getvalue()
