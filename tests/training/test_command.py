@@ -1,0 +1,113 @@
+"""``hi2 train`` from an index or a collection, what it writes, and what it refuses in one line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import hi2
+
+
+def run(*arguments, code=0):
+    done = subprocess.run(
+        [sys.executable, "-m", "hi2.cli", *map(str, arguments)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def folder(topics, tmp_path_factory):
+    """The topics as a BEIR folder with vectors, an index that keeps its texts, queries and judgements beside it."""
+    folder = tmp_path_factory.mktemp("data") / "topics"
+    (folder / "qrels").mkdir(parents=True)
+    (folder / "given").mkdir()
+    lines = [json.dumps({"_id": f"d{i}", "text": text}) for i, text in enumerate(topics.texts)]
+    (folder / "corpus.jsonl").write_text("\n".join(lines))
+    lines = [json.dumps({"_id": f"q{i}", "text": text}) for i, text in enumerate(topics.queries)]
+    (folder / "queries.jsonl").write_text("\n".join(lines))
+    grades = [[f"q{i}\td{d}\t1" for d in own] for i, own in enumerate(topics.positives)]
+    for name, part in (("train", slice(0, 300)), ("dev", slice(300, 350)), ("test", slice(350, 400))):
+        (folder / "qrels" / f"{name}.tsv").write_text("\n".join(line for own in grades[part] for line in own))
+    np.save(folder / "given" / "corpus.npy", topics.vectors)
+    np.save(folder / "given" / "queries.npy", topics.query_vectors)
+    return folder
+
+
+def test_a_collection_is_trained_on_without_its_test_questions(folder, topics, tmp_path):
+    pytest.importorskip("torch", reason="needs the extra 'train'")
+    given = ("--data", folder, "--vectors", folder / "given", "--light", "--batch", 32, "--epochs", 2, "--rate", 0.02)
+    done = run("train", *given, "--out", tmp_path / "parts")
+    assert "Trained on 300 queries, chosen on 50" in done.stdout
+    parts = hi2.parts.Parts.load(tmp_path / "parts")
+    assert parts.record["labels"]
+    assert parts.record["settings"]["method"] == "light"
+    pytest.importorskip("matplotlib", reason="needs the extra 'plots'")
+    assert "<svg" in (tmp_path / "parts" / "curve.svg").read_text()
+    again = run("train", *given, "--out", tmp_path / "parts", code=2)
+    assert "without trained parts" in again.stderr
+
+
+def test_an_index_is_trained_for_and_refitted(folder, topics, tmp_path):
+    pytest.importorskip("torch", reason="needs the extra 'train'")
+    built = hi2.HybridIndex.build(
+        topics.vectors,
+        topics.texts,
+        ids=[f"d{i}" for i in range(len(topics.texts))],
+        clusters=hi2.KMeans(12),
+        terms=hi2.BM25(per_doc=2),
+        codec=hi2.PQ(4, bits=4),
+        keep_text=True,
+        progress=False,
+    )
+    built.save(tmp_path / "a.hi2")
+    queries, grades = folder / "queries.jsonl", folder / "qrels" / "train.tsv"
+    settings = ("--light", "--batch", 32, "--epochs", 3, "--rate", 0.05)
+    common = ("--index", tmp_path / "a.hi2", "--queries", queries, "--vectors", folder / "given", *settings)
+    run("train", *common, "--out", tmp_path / "free")
+    run("train", *common, "--qrels", grades, "--out", tmp_path / "labelled")
+    free, labelled = (hi2.parts.Parts.load(tmp_path / name).record for name in ("free", "labelled"))
+    assert (free["labels"], labelled["labels"]) == (False, True)
+    assert labelled["n_queries"] + labelled["n_dev"] == 300  # the others have no positive
+    refitted = hi2.HybridIndex.open(tmp_path / "a.hi2").refit(tmp_path / "free")
+    query = topics.queries[0], topics.query_vectors[0]
+    own = topics.topic[topics.positives[0][0]]
+    found = refitted.search(query[1], query[0], clusters=0, k=50).ids
+    assert sum(topics.topic[int(id[1:])] == own for id in found) > 6
+    assert len(built.search(query[1], query[0], clusters=0, k=50).ids) <= 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--out", "x"], "--data instead"),
+        (["--out", "x", "--index", "a.hi2"], "--queries"),
+        (["--out", "x", "--data", "nothing", "--method", "magic"], "method"),
+        (["--out", "x", "--data", "nothing"], "nothing"),
+    ],
+)
+def test_refusals(arguments, message, tmp_path, monkeypatch):
+    pytest.importorskip("torch", reason="needs the extra 'train'")
+    monkeypatch.chdir(tmp_path)
+    done = run("train", *arguments, code=2)
+    assert message in done.stderr
+    assert done.stderr.startswith("hi2: ")
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_missing_extra_is_named(tmp_path):
+    blocked = "import sys; sys.modules['torch'] = None; sys.argv = ['hi2', 'train', '--data', 'x', '--out', 'y']; "
+    done = subprocess.run(
+        [sys.executable, "-c", blocked + "from hi2.cli import main; main()"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 2
+    assert "hi2[train]" in done.stderr
