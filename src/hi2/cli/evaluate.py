@@ -53,7 +53,7 @@ def run(
     )
     flat = Trial.build(_system(Inputs(), "Flat", task), task, threads=cores())
     exact = flat.rows(task.test, {}, K)
-    goal = plan.goal * float(flat.values(task.tune, flat.rows(task.tune, {}, K), Measure("R", K)).mean())
+    goal = plan.goal * flat.ceiling()
     trial = flat if system == "Flat" else Trial.build(_system(Inputs(), system, task), task, threads=cores())
     outcome = trial.measure(trial.tune(goal).setting, named, exact)
     if save_run is not None:

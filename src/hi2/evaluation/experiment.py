@@ -33,6 +33,8 @@ from hi2.parts import PARTS
 from hi2.progress import Progress
 from hi2.version import __version__
 
+KINDS, AXES = ("points", "curves", "stress"), ("milliseconds", "scored")
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -73,6 +75,11 @@ class Plan:
             plan = cls(name, **parse_toml(text))
         except (TypeError, ValueError) as error:
             raise InvalidParameter(f"The experiment '{name}' cannot be read: {error}.") from error
+        for field_name, value, known in (("kind", plan.kind, KINDS), ("axis", plan.axis, AXES)):
+            if value not in known:
+                raise invalid(field_name, f"one of {', '.join(known)}", f"'{value}' in the experiment '{name}'")
+        for measure in plan.measures:
+            Measure.named(measure)
         for system in plan.systems:
             if system not in PEERS:
                 raise invalid("systems", f"among {', '.join(PEERS)}", f"'{system}'")
@@ -84,7 +91,10 @@ class Plan:
             for name in names:
                 if name not in PEERS:
                     raise invalid(option, f"one of {', '.join(PEERS)}", f"'{name}'")
-        return replace(self, systems=list(systems or self.systems), against=against or self.against)
+        chosen = list(systems or self.systems)
+        if against and against not in chosen:
+            chosen.append(against)
+        return replace(self, systems=chosen, against=against or self.against)
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -124,6 +134,18 @@ class Inputs:
             parts = None if self.trained is None else self.trained / kind.method
             return None if parts is None or not (parts / PARTS).is_file() else kind(parts)
         return None if self.expansions is None else kind(self.expansions)
+
+    def fingerprint(self, name: str) -> str:
+        """Return a name of the files a system is given."""
+        kind: Any = PEERS[name]
+        if kind.needs is None:
+            return ""
+        source: Any = self.expansions
+        if issubclass(kind, LearnedSparse):
+            source = (self.weights or {}).get(name)
+        elif issubclass(kind, Trained):
+            source = None if self.trained is None else self.trained / kind.method
+        return "" if source is None else file_names(Path(source))
 
     def _sparse(self, kind: type[LearnedSparse], source: str, task: Task) -> Peer:
         texts = dict(zip([*task.tune.ids, *task.test.ids], [*task.tune.texts, *task.test.texts], strict=True))
@@ -194,13 +216,14 @@ def run(plans: Sequence[Plan], task: Task, results: Results, inputs: Inputs, pro
     with progress.phase(f"{', '.join(plan.name for plan in plans)}: {task.name}, {task.encoder}", len(systems)) as step:
         for system in systems:
             wanted = [plan for plan in plans if system in ("Flat", *plan.systems)]
-            missing = [plan for plan in wanted if not results.of(_key(plan, task, system))]
+            keys = {plan.name: _key(plan, task, system, inputs, here) for plan in wanted}
+            missing = [plan for plan in wanted if not results.of(keys[plan.name])]
             peer = inputs.system(system, task) if missing or system == "Flat" else None
             if peer is not None:
                 trial = Trial.build(peer, task, threads=cores())
                 if system == "Flat":
                     exact = trial.rows(task.test, {}, K)
-                    ceiling = float(trial.values(task.tune, trial.rows(task.tune, {}, K), Measure("R", K)).mean())
+                    ceiling = trial.ceiling()
                 common = {
                     "collection": task.name,
                     "encoder": task.encoder,
@@ -213,13 +236,14 @@ def run(plans: Sequence[Plan], task: Task, results: Results, inputs: Inputs, pro
                     "bytes_by_part": peer.bytes_by_part,
                     "build_seconds": trial.build_seconds,
                     "build_peak_bytes": trial.build_peak_bytes,
+                    "task": task.fingerprint,
                     "manifest": task.manifest,
                     "machine": here,
                 }
                 for plan in missing:
-                    allowed = _scored_by_hi2(results.of(_key(plan, task, Hybrid.name)))
+                    allowed = _scored_by_hi2(results.of(_key(plan, task, Hybrid.name, inputs, here)))
                     lines, values = _measured(plan, trial, plan.goal * ceiling, exact, allowed)
-                    named = {"key": _key(plan, task, system), "experiment": plan.name}
+                    named = {"key": keys[plan.name], "experiment": plan.name}
                     results.add([{**named, **common, **line} for line in lines], values)
             step(1)
 
@@ -227,10 +251,17 @@ def run(plans: Sequence[Plan], task: Task, results: Results, inputs: Inputs, pro
 def gathered(plan: Plan, results: Results) -> list[dict[str, Any]]:
     """Return all the results hold of a plan: by collection and embeddings, in the plan's order, tested.
 
-    Where a system was measured more than once, its last lines count. Systems that were never measured for want of what
-    they need are lines that say so.
+    Where a collection was measured more than once, its last run counts, and of a system its last lines. Systems that
+    were never measured for want of what they need are lines that say so.
     """
-    lines = [line for line in results.lines if line["experiment"] == plan.name]
+    lines = [
+        line
+        for line in results.lines
+        if line["experiment"] == plan.name and set(plan.measures) <= set(line["measures"])
+    ]
+    # What was measured together: the same questions and vectors, on the same machine with the same threads.
+    together = {(line["collection"], line["encoder"]): _run_of(line) for line in lines}
+    lines = [line for line in lines if _run_of(line) == together[line["collection"], line["encoder"]]]
     last = {(line["collection"], line["encoder"], line["system"]): line["key"] for line in lines}
     shown = plan.systems if "Flat" in plan.systems else ["Flat", *plan.systems]
     found = []
@@ -244,6 +275,10 @@ def gathered(plan: Plan, results: Results) -> list[dict[str, Any]]:
     return [*found, *({"experiment": plan.name, "system": name, "absent": PEERS[name].needs} for name in absent)]
 
 
+def _run_of(line: Mapping[str, Any]) -> tuple[str, str, int]:
+    return line["task"], line["machine"]["cpu"], line["machine"]["threads"]
+
+
 def _order(plans: Sequence[Plan]) -> list[str]:
     """Flat first, which sets the goal, then hi2, whose documents scored the simplest rival is given."""
     named = list(dict.fromkeys(name for plan in plans for name in plan.systems))
@@ -252,7 +287,8 @@ def _order(plans: Sequence[Plan]) -> list[str]:
 
 
 def _scored_by_hi2(lines: Sequence[dict[str, Any]]) -> int | None:
-    return round(lines[0]["scored"]) if lines and lines[0]["scored"] else None
+    """How many documents hi2 scores of a tuning question at the setting it was given."""
+    return round(lines[0]["scored_tuning"]) if lines and lines[0].get("scored_tuning") else None
 
 
 def _measured(
@@ -265,8 +301,8 @@ def _measured(
     if plan.kind == "curves":
         trial.tune(2.0)  # nothing reaches it, so every setting is tried
         chosen = [one.setting for one in _front(trial)]
-    elif plan.setting is not None:
-        chosen = [plan.setting if isinstance(trial.peer, Hybrid) else {}]
+    elif plan.setting is not None and isinstance(trial.peer, Hybrid):
+        chosen = [plan.setting]
     elif type(trial.peer) is Rescored and allowed is not None:
         chosen = [{"n": max(K, allowed)}]
     else:
@@ -278,6 +314,7 @@ def _measured(
         {
             **outcome.to_json(),
             "intervals": {name: bootstrap_interval(values) for name, values in outcome.values.items()},
+            "scored_tuning": trial.scored(trial.task.tune, outcome.setting) if plan.kind == "points" else None,
             "swept": swept if i == 0 else [],
         }
         for i, outcome in enumerate(outcomes)
@@ -323,10 +360,18 @@ def _test(plan: Plan, lines: Sequence[dict[str, Any]], results: Results) -> None
             line.setdefault("p", {})[name] = corrected[line["key"]]
 
 
-def _key(plan: Plan, task: Task, system: str) -> str:
-    data = [plan.name, plan.measures, plan.goal, dict(plan.setting or {}), plan.kind]
-    data += [task.name, task.encoder, task.manifest, len(task.test.ids), system, __version__]
+def _key(plan: Plan, task: Task, system: str, inputs: Inputs, here: Mapping[str, Any]) -> str:
+    """Names a result by everything it depends on but the code itself, which the version stands for."""
+    data: list[Any] = [plan.name, plan.measures, plan.goal, dict(plan.setting or {}), plan.kind, task.fingerprint]
+    data += [system, inputs.fingerprint(system), __version__, here["cpu"], here["threads"], here["simd"]]
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def file_names(path: Path) -> str:
+    """Return a name of a file, or of a folder's files, by their sizes and times; of what is no path, itself."""
+    files = sorted(path.iterdir()) if path.is_dir() else [path] if path.is_file() else []
+    stated = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files if file.is_file()]
+    return f"{path.name} {stated}" if stated else str(path)
 
 
 def machine() -> dict[str, Any]:

@@ -12,7 +12,8 @@ from typing import Any
 
 from hi2.errors import MissingExtra
 from hi2.evaluation.experiment import Plan, parse_toml
-from hi2.evaluation.trial import CLOCKED, CLOCKED_BRIEFLY
+from hi2.evaluation.measures import Measure
+from hi2.evaluation.trial import CLOCKED, CLOCKED_BRIEFLY, K
 
 Line = dict[str, Any]
 SIGNIFICANT = 0.05
@@ -51,22 +52,28 @@ def _how(plan: Plan) -> str:
         return (
             "Tuned on questions as they are; measured on test questions that were changed, with vectors of their own."
         )
+    star = f" A star: differs from {plan.against} (paired t-test, Holm, p < {SIGNIFICANT})." if plan.against else ""
+    deep = " Measures beyond 100 are of a deeper search than the timed one." if _deep(plan) else ""
     if plan.setting is not None:
-        return "One setting for all, so that only what is compared differs."
+        return "One setting for all, so that only what is compared differs." + star + deep
     return (
         f"Each system at the fastest setting that reaches {plan.goal:.0%} of Flat's Recall@100 on the tuning questions,"
-        f" else at its best. A star: differs from {plan.against} (paired t-test, Holm, p < {SIGNIFICANT})."
+        f" else at its best." + star + deep
     )
+
+
+def _deep(plan: Plan) -> bool:
+    return any(Measure.named(name).k > K for name in plan.measures)
 
 
 def _measured_on(line: Line, *, brief: bool) -> str:
     machine = line["machine"]
+    clocked = min(CLOCKED_BRIEFLY if brief else CLOCKED, line["n_queries"])
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     return (
         f"{line['n_docs']:,} documents; {line['n_queries']:,} questions of {line['reported_on']}, tuned on "
-        f"{line['tuned_on']}. The first {CLOCKED_BRIEFLY if brief else CLOCKED:,} were timed, one at a time on one "
-        f"thread, medians of three; builds and batches with {machine['threads']} threads. {machine['cpu']}, "
-        f"{machine['simd']}; {versions}."
+        f"{line['tuned_on']}. The first {clocked:,} were timed, one at a time on one thread, medians of three; builds and "
+        f"batches with {machine['threads']} threads. {machine['cpu']}, {machine['simd']}; {versions}."
     )
 
 
@@ -86,7 +93,8 @@ def points_table(plan: Plan, lines: Sequence[Line]) -> str:
             row.append(f"**{shown}**" if value == best[name] and plan.kind == "points" else shown)
         times = line["milliseconds"]
         row += [f"{times['p50']:.3f}", f"{times['p95']:.2f}", f"{times['p99']:.2f}"]
-        row += [f"{line['queries_per_second']:,.0f}", "" if line["scored"] is None else f"{line['scored']:,.0f}"]
+        row += ["" if line["queries_per_second"] is None else f"{line['queries_per_second']:,.0f}"]
+        row += ["" if line["scored"] is None else f"{line['scored']:,.0f}"]
         row += [f"{line['bytes'] / line['n_docs']:,.0f}", f"{line['build_seconds']:.1f}"]
         row += ["" if line["build_peak_bytes"] is None else f"{line['build_peak_bytes'] / 1e6:,.0f}"]
         if parts and "candidate_recall" in line:

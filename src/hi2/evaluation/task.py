@@ -17,6 +17,7 @@ from hi2.errors import InvalidParameter, invalid
 from hi2.evaluation.collections import Collection, open_collection
 from hi2.evaluation.judgements import Grades, Judgements
 from hi2.evaluation.vectors import given_vectors, kept_vectors
+from hi2.parts import checksum
 from hi2.progress import Progress
 from hi2.types import Floats
 
@@ -55,6 +56,8 @@ class Task:
     test: Questions
     manifest: dict[str, str]
     query_encoder: Encoder | None = None
+    #: Names the vectors, the encoder, and the questions that are tuned on and reported.
+    fingerprint: str = ""
 
     def gains(self, questions: Questions, i: int, rows: Sequence[int]) -> list[int]:
         """Return the grades of found rows for question ``i``; a system that repeats a document is refused."""
@@ -77,6 +80,7 @@ class _Read:
     queries: dict[str, str]
     asked: Floats
     manifest: dict[str, str]
+    source: str
 
 
 def _read(source: str | Path, vectors: Path | None, encoder: str, cache: Path | None, progress: Progress) -> _Read:
@@ -98,7 +102,11 @@ def _read(source: str | Path, vectors: Path | None, encoder: str, cache: Path | 
         corpus = kept_vectors(folder / "corpus.npy", texts, towers.documents, progress)
         asked = kept_vectors(folder / "queries.npy", list(queries.values()), towers.queries, progress)
         query_encoder = towers.queries
-    return _Read(collection, name, query_encoder, passages, corpus, queries, asked, manifest)
+    if corpus.shape[1] != asked.shape[1]:
+        got = f"{corpus.shape[1]} in corpus.npy and {asked.shape[1]} in queries.npy"
+        raise invalid("--vectors", "of one dimension", got)
+    source_name = name if vectors is not None else encoder
+    return _Read(collection, name, query_encoder, passages, corpus, queries, asked, manifest, source_name)
 
 
 def load_task(
@@ -126,17 +134,22 @@ def load_task(
     judged = read.collection.judgements(test, passages=read.passages)
     reported = questions(test, judged.queries, judged)
     name_of_tuning, ids, tuning = _tuning(read.collection, test, read.passages)
-    ids = [id for id in ids if id not in set(reported.ids)]
+    known = set(reported.ids)
+    tuned = questions(name_of_tuning, [id for id in ids if id not in known], tuning)
+    if not tuned.ids:
+        raise invalid("--data", f"a collection with questions to tune on that are not in {test}", read.collection.name)
+    made_by = [checksum(read.corpus), checksum(read.asked), read.source, test, reported.ids, tuned.ids]
     return Task(
         read.collection.name,
         read.encoder,
         list(read.passages),
         list(read.passages.values()),
         read.corpus,
-        questions(name_of_tuning, ids, tuning),
+        tuned,
         reported,
         read.manifest,
         read.query_encoder,
+        digest(read.manifest, made_by),
     )
 
 
@@ -150,7 +163,8 @@ def load_training(
     judged = read.collection.judgements("train", passages=read.passages)
     _, held, tuning = _tuning(read.collection, "test", read.passages)
     reported = set(read.collection.judgements("test").queries) if "test" in read.collection.splits else set()
-    ids = [id for id in judged.queries if id not in {*held, *reported}]
+    left_out = {*held, *reported}
+    ids = [id for id in judged.queries if id not in left_out]
     place, rows = ({id: row for row, id in enumerate(known)} for known in (read.passages, read.queries))
     positives = None
     if isinstance(judged, Grades) and isinstance(tuning, Grades):
@@ -175,9 +189,10 @@ def _tuning(collection: Collection, test: str, passages: dict[str, str]) -> tupl
     if "train" not in splits:
         raise invalid("--data", f"a collection with a dev or train split to tune on, beside {test}", collection.name)
     judged = collection.judgements("train", passages=passages)
-    chosen = np.random.default_rng(SEED).permutation(len(judged.queries))
+    known = judged.queries
+    chosen = np.random.default_rng(SEED).permutation(len(known))
     chosen = np.sort(chosen[: max(1, round(TUNING_SHARE * len(chosen)))])
-    return f"{TUNING_SHARE:.0%} of train", [judged.queries[i] for i in chosen], judged
+    return f"{TUNING_SHARE:.0%} of train", [known[i] for i in chosen], judged
 
 
 def digest(manifest: dict[str, str], made_by: object) -> str:

@@ -19,12 +19,12 @@ from hi2.evaluation.task import Questions, Task
 from hi2.types import Array, Floats
 
 #: Hits of every timed search, and how deep the deepest measure looks.
-K, DEEPEST = 100, 1000
+K = 100
 #: Tuning questions at most; a setting is timed on fewer. Test questions that are timed, and those whose candidates are
 #: looked at one by one.
 TUNED_ON, TIMED_ON, CLOCKED, PARTS_ON = 500, 100, 1000, 500
-#: Test questions that are timed where a system is measured at many settings.
-CLOCKED_BRIEFLY = 300
+#: Test questions that are timed where a system is measured at many settings; questions whose documents are counted.
+CLOCKED_BRIEFLY, SCORED_ON = 300, 200
 REPEATS = 3
 
 
@@ -80,6 +80,19 @@ class Trial:
         best = max(one.recall for one in self.tried)
         return min((one for one in self.tried if one.recall >= best), key=lambda one: one.seconds)
 
+    def ceiling(self) -> float:
+        """Return this system's Recall@100 on the questions that settings are tried on."""
+        questions = self.task.tune.first(TUNED_ON)
+        return float(self.values(questions, self.rows(questions, {}, K), Measure("R", K)).mean())
+
+    def scored(self, questions: Questions, setting: Setting) -> float | None:
+        """Return how many documents a question scores, None where the system does not say."""
+        some = questions.first(SCORED_ON)
+        pairs = zip(some.vectors, some.texts, strict=True)
+        counts = [self.peer.scored(vector, text, K, setting) for vector, text in pairs]
+        known = [count for count in counts if count is not None]
+        return float(np.mean(known)) if known else None
+
     def rows(self, questions: Questions, setting: Setting, k: int) -> list[list[int]]:
         """Return what is found for every question."""
         pairs = zip(questions.vectors, questions.texts, strict=True)
@@ -116,19 +129,17 @@ class Trial:
         self._times(questions.first(20), setting)
         times = np.median([self._times(clocked, setting) for _ in range(REPEATS)], axis=0)
         rows = self.rows(questions, setting, K)
-        deep = self.rows(questions, setting, DEEPEST) if any(m.k > K for m in measures) else rows
+        deepest = max([K, *(m.k for m in measures)])
+        deep = self.rows(questions, setting, deepest) if deepest > K else rows
         values = {str(m): self.values(questions, deep if m.k > K else rows, m) for m in measures}
         for k in (10, K):
             pairs = zip(rows, exact, strict=True)
             values[f"agreement@{k}"] = np.array([recall(own, best[:k], k=k) for own, best in pairs])
-        scored = [
-            self.peer.scored(vector, text, K, setting)
-            for vector, text in zip(questions.vectors[:200], questions.texts[:200], strict=True)
-        ]
-        start = time.perf_counter()
-        self.peer.search_batch(questions.vectors, questions.texts, K, setting, threads=cores())
-        throughput = len(questions.ids) / (time.perf_counter() - start)
-        known = [count for count in scored if count is not None]
+        throughput = None
+        if self.peer.batches and not brief:
+            start = time.perf_counter()
+            self.peer.search_batch(questions.vectors, questions.texts, K, setting, threads=cores())
+            throughput = len(questions.ids) / (time.perf_counter() - start)
         return Outcome(
             setting,
             values,
@@ -137,8 +148,8 @@ class Trial:
                 **{f"p{p}": 1e3 * float(np.percentile(times, p)) for p in (50, 95, 99)},
             },
             throughput,
-            float(np.mean(known)) if known else None,
-            rows,
+            self.scored(questions, setting),
+            deep,
             {} if brief else self._parts(setting, rows),
         )
 
@@ -182,7 +193,7 @@ class Outcome:
     setting: Setting
     values: dict[str, Floats]
     milliseconds: dict[str, float]
-    throughput: float
+    throughput: float | None
     scored: float | None
     rows: list[list[int]]
     parts: dict[str, float]

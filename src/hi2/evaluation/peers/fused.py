@@ -27,7 +27,7 @@ class Fused(Peer):
 
     def search(self, vector: Floats, text: str, k: int, setting: Setting) -> Array:
         """Search both, add 1 / (60 + rank)."""
-        depth = setting["depth"]
+        depth = max(setting["depth"], k)
         scores: dict[int, float] = {}
         for rows in (self._words.ranked(text, depth), self._flat.search(vector, text, depth, {})):
             for rank, row in enumerate(rows.tolist(), 1):

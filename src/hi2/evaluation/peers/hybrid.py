@@ -15,6 +15,7 @@ class Hybrid(Peer):
     """One bit a dimension, rescored by bytes."""
 
     name = "hi2"
+    batches = True
     codec: ClassVar[CodecSpec] = RaBitQ()
     refine: ClassVar[CodecSpec | None] = SQ8()
     depths: ClassVar[tuple[int, ...]] = (2, 3, 4, 6, 10)

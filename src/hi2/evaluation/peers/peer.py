@@ -20,6 +20,8 @@ class Peer(ABC):
     name: ClassVar[str]
     #: What the system must be given beside vectors and texts, None if nothing.
     needs: ClassVar[str | None] = None
+    #: Whether ``search_batch`` shares its threads; where it does not, no throughput is reported.
+    batches: ClassVar[bool] = False
 
     @abstractmethod
     def build(self, vectors: Floats, texts: Sequence[str], *, threads: int) -> None:
@@ -52,9 +54,8 @@ class Peer(ABC):
         return None
 
     def search_batch(self, vectors: Floats, texts: Sequence[str], k: int, setting: Setting, *, threads: int) -> None:
-        """Search many at once, as fast as the system can; only its time is looked at."""
-        for vector, text in zip(vectors, texts, strict=True):
-            self.search(vector, text, k, setting)
+        """Search many at once with these threads; only its time is looked at."""
+        raise NotImplementedError
 
 
 def extra(name: str, error: ImportError, which: str = "peers") -> MissingExtra:
@@ -73,6 +74,7 @@ class FaissPeer(Peer):
     """What the systems of faiss share."""
 
     index: Any
+    batches = True
     #: faiss's counter of distances, None where it keeps none.
     stats: ClassVar[str | None] = None
 

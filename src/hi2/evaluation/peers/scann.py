@@ -19,6 +19,7 @@ class ScaNN(Peer):
 
     name = "ScaNN"
     index: Any
+    batches = True
 
     def build(self, vectors: Floats, texts: Sequence[str], *, threads: int) -> None:
         """Cluster, encode, keep the vectors for rescoring."""
@@ -34,9 +35,11 @@ class ScaNN(Peer):
 
     def search(self, vector: Floats, text: str, k: int, setting: Setting) -> Array:
         """Search leaves and rescore."""
-        rows: Array = self.index.search(
-            vector, k, leaves_to_search=setting["leaves"], pre_reorder_num_neighbors=setting["reorder"]
-        )[0]
+        # Settings are for a hundred hits; more are rescored where more are asked for.
+        depth = max(setting["reorder"], setting["reorder"] * k // 100)
+        rows: Array = self.index.search(vector, k, leaves_to_search=setting["leaves"], pre_reorder_num_neighbors=depth)[
+            0
+        ]
         return rows
 
     def search_batch(self, vectors: Floats, texts: Sequence[str], k: int, setting: Setting, *, threads: int) -> None:

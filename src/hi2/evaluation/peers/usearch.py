@@ -17,6 +17,7 @@ class USearch(Peer):
 
     name = "usearch"
     index: Any
+    batches = True
 
     def build(self, vectors: Floats, texts: Sequence[str], *, threads: int) -> None:
         """Link the documents."""
