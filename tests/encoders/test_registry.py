@@ -74,6 +74,11 @@ def states(tiny, name, texts, max_length):
         return models[name](**tokens), tokens["attention_mask"].numpy()
 
 
+def test_two_towers_need_two_paths(tiny):
+    with pytest.raises(hi2.InvalidParameter, match="two paths"):
+        load_towers(f"DPR={tiny[0] / 'documents'}")
+
+
 @pytest.mark.parametrize("pooling", ["cls", "mean", "pooler"])
 def test_pooling(tiny, pooling):
     encoder = TransformerEncoder(tiny[0] / "bert", pooling=pooling, max_length=20, batch_size=2)

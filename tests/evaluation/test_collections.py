@@ -32,8 +32,8 @@ MSMARCO = {
     "qrels.train.tsv": "200\t0\t7\t1\n",
 }
 DPR = {
-    "psgs_w100.tsv": 'id\ttext\ttitle\n1\t"He wrote ""Nana"" in 1880."\tÉmile Zola\n2\tA city.\tParis\n',
-    "nq-test.qa.csv": "who wrote nana\t['Émile Zola', 'Zola']\nwhere\t[\"Lyon\"]\n",
+    "psgs_w100.tsv": 'id\ttext\ttitle\n1\t"Zola wrote ""Nana"" in 1880."\tÉmile Zola\n2\tA city, Paris.\tFrance\n',
+    "nq-test.qa.csv": 'who wrote nana\t[\'Émile Zola\', \'Zola\']\nwhere\t["Lyon"]\nwho\t"[""Émile""]"\n',
     "nq-dev.jsonl": json.dumps({"question": "which city", "answer": ["paris"]}) + "\n",
 }
 TOPICS = """<top>
@@ -78,12 +78,14 @@ def test_ms_marco(tmp_path):
 def test_natural_questions_as_dpr_has_it(tmp_path):
     collection = open_collection(write(tmp_path, DPR))
     passages = {document.id: document.text for document in collection.documents()}
-    assert passages["1"] == 'Émile Zola He wrote "Nana" in 1880.'
-    assert collection.queries() == {"dev-1": "which city", "test-1": "who wrote nana", "test-2": "where"}
+    assert passages["1"] == 'Émile Zola Zola wrote "Nana" in 1880.'
+    questions = {"dev-1": "which city", "test-1": "who wrote nana", "test-2": "where", "test-3": "who"}
+    assert collection.queries() == questions
     judged = collection.judgements("test", passages=passages)
     assert judged.gains("test-1", ["2", "1"]) == [0, 1]
     assert judged.gains("test-1", ["1", "1"]) == [1, 0], "one hit is enough"
     assert judged.gains("test-2", ["1", "2"]) == [0, 0]
+    assert judged.gains("test-3", ["1", "2"]) == [0, 0], "a title is not looked into"
     assert collection.judgements("dev", passages=passages).gains("dev-1", ["2"]) == [1]
 
 
@@ -172,10 +174,32 @@ def test_ir_datasets_by_id(tmp_path, monkeypatch):
     write(tmp_path, {"docs.tsv": "d1\tone\nd2\ttwo\n", "queries.tsv": "q1\tfirst\n", "qrels.txt": "q1 0 d2 1\n"})
     here = [LocalDownload(tmp_path / name) for name in ("docs.tsv", "queries.tsv", "qrels.txt")]
     dataset = ir_datasets.Dataset(TsvDocs(here[0]), TsvQueries(here[1]), TrecQrels(here[2], {1: "relevant"}))
+    write(
+        tmp_path,
+        {"more.tsv": "q2\tsecond\n", "more.txt": "q2 0 d1 1\n", "bad.txt": "q9 0 d1 1\n", "none.txt": "q2 0 d1 0\n"},
+    )
+    more = {name: LocalDownload(tmp_path / name) for name in ("more.tsv", "more.txt", "bad.txt", "none.txt")}
+    for name, file in (
+        ("mine/train", "more.txt"),
+        ("bad/test", "bad.txt"),
+        ("none/test", "none.txt"),
+        ("alone", "more.txt"),
+    ):
+        beside = ir_datasets.Dataset(
+            TsvDocs(here[0]), TsvQueries(more["more.tsv"]), TrecQrels(more[file], {1: "relevant"})
+        )
+        monkeypatch.setitem(ir_datasets.registry._registered, name, beside)
     monkeypatch.setitem(ir_datasets.registry._registered, "mine/test", dataset)
     collection = open_collection("mine/test")
+    assert collection.splits == ["test", "train"]
+    assert collection.judgements("train").relevant("q2") == ["d1"]
+    assert open_collection("alone").queries() == {"q2": "second"}
+    with pytest.raises(hi2.InvalidParameter, match="the query 'q9' does not exist"):
+        open_collection("bad/test").judgements("test")
+    with pytest.raises(hi2.InvalidParameter, match="the split is empty"):
+        open_collection("none/test").judgements("test")
     assert [(d.id, d.text) for d in collection.documents()] == [("d1", "one"), ("d2", "two")]
-    assert collection.queries() == {"q1": "first"}
+    assert collection.queries() == {"q1": "first", "q2": "second"}
     assert collection.judgements("test").relevant("q1") == ["d2"]
     with pytest.raises(hi2.InvalidParameter, match="an id that ir_datasets knows"):
         open_collection("no/such")

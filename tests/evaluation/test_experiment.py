@@ -198,9 +198,9 @@ def test_a_report_shows_every_line_and_needs_nothing_else(task, tmp_path, kind, 
 def test_the_papers_own_numbers_stand_beside_its_collections():
     from hi2.evaluation.report import _paper
 
-    assert "HI² supervised | 0.401" in "\n".join(_paper("msmarco"))
-    assert "HI² supervised | 0.779" in "\n".join(_paper("nq"))
-    assert _paper("scifact") == []
+    assert "HI² supervised | 0.401" in "\n".join(_paper({"manifest": {"collection.tsv": ""}}))
+    assert "HI² supervised | 0.779" in "\n".join(_paper({"manifest": {"psgs_w100.tsv.gz": ""}}))
+    assert _paper({"manifest": {"corpus.jsonl": ""}}) == []
 
 
 def test_changed_questions_are_measured_with_vectors_of_their_own(folder, tmp_path):
@@ -327,3 +327,93 @@ def test_a_results_file_that_was_cut_is_named(tmp_path):
     (tmp_path / "results.jsonl").write_text('{"key": "a"}\n{"key": "b')
     with pytest.raises(hi2.InvalidParameter, match=r"results\.jsonl, line 2: not JSON"):
         Results(tmp_path)
+
+
+def test_a_result_is_of_its_vectors_split_and_inputs(folder, tmp_path):
+    """What a result depends on is in its key: nothing else is taken for it."""
+    one = load_task(folder, vectors=folder / "given", progress=SILENT)
+    other = tmp_path / "elsewhere" / "given"
+    other.mkdir(parents=True)
+    np.save(other / "corpus.npy", one.vectors[::-1])
+    np.save(other / "queries.npy", np.load(folder / "given" / "queries.npy"))
+    tasks = [
+        one,
+        load_task(folder, vectors=other, progress=SILENT),
+        load_task(folder, vectors=folder / "given", limit=10, progress=SILENT),
+    ]
+    assert len({task.fingerprint for task in tasks}) == 3
+    here = lab.machine()
+    keys = {lab._key(POINTS, task, "Flat", Inputs(), here) for task in tasks}
+    keys.add(lab._key(POINTS, one, "Flat", Inputs(), {**here, "threads": here["threads"] + 1}))
+    for text in ("first", "second, longer"):
+        (tmp_path / "expansions.txt").write_text(text)
+        keys.add(lab._key(POINTS, one, "DocT5", Inputs(tmp_path / "expansions.txt"), here))
+    assert len(keys) == 6
+
+
+def test_a_later_run_of_other_questions_is_not_mixed_in(folder, tmp_path):
+    pytest.importorskip("scipy", reason="needs the extra 'lab'")
+    results = Results(tmp_path)
+    whole = load_task(folder, vectors=folder / "given", progress=SILENT)
+    lab.run([POINTS], whole, results, Inputs(), SILENT)
+    fewer = load_task(folder, vectors=folder / "given", limit=9, progress=SILENT)
+    lab.run([POINTS.only(["hi2 Flat"])], fewer, results, Inputs(), SILENT)
+    lines = lab.gathered(POINTS, results)
+    assert {line["n_queries"] for line in lines} == {9}
+    assert {line["system"] for line in lines} == {"Flat", "hi2 Flat"}
+
+
+def test_a_goal_is_of_the_questions_it_is_judged_on(task, monkeypatch):
+    monkeypatch.setattr(trial, "TUNED_ON", 3)
+    flat = trial.Trial.build(Inputs().system("Flat", task), task, threads=1)
+    some = task.tune.first(3)
+    assert flat.ceiling() == pytest.approx(flat.values(some, flat.rows(some, {}, 100), Measure("R", 100)).mean())
+
+
+def test_measures_are_as_deep_as_they_say(task):
+    flat = trial.Trial.build(Inputs().system("Flat", task), task, threads=1)
+    n = len(task.ids)
+    outcome = flat.measure({}, [Measure("R", n)], flat.rows(task.test, {}, 100), brief=True)
+    assert outcome.values[f"R@{n}"].mean() == 1.0
+    assert {len(rows) for rows in outcome.rows} == {n}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('title="x"\nkind="pionts"\nsystems=["Flat"]\nmeasures=["R@10"]', "kind"),
+        ('title="x"\nkind="points"\nsystems=["Flat"]\nmeasures=["R@10"]\naxis="ms"', "axis"),
+        ('title="x"\nkind="points"\nsystems=["Flat"]\nmeasures=["Q@10"]', "Q@10"),
+        ('title="x"\nkind="points"\nsystems=["Falt"]\nmeasures=["R@10"]', "Falt"),
+    ],
+)
+def test_an_experiment_of_ones_own_is_checked_before_it_runs(text, message, tmp_path):
+    (tmp_path / "mine.toml").write_text(text)
+    with pytest.raises(hi2.InvalidParameter, match=message):
+        Plan.load(str(tmp_path / "mine.toml"))
+
+
+def test_a_reference_is_measured_too():
+    assert POINTS.only(["hi2 Flat"], "BM25").systems == ["hi2 Flat", "BM25"]
+
+
+def test_questions_to_tune_on_must_be_left(folder, tmp_path):
+    import shutil
+
+    own = tmp_path / "docs"
+    shutil.copytree(folder, own)
+    shutil.copy(own / "qrels" / "test.tsv", own / "qrels" / "dev.tsv")
+    with pytest.raises(hi2.InvalidParameter, match="questions to tune on"):
+        load_task(own, vectors=own / "given", progress=SILENT)
+    np.save(own / "given" / "queries.npy", np.load(own / "given" / "queries.npy")[:, :-1])
+    with pytest.raises(hi2.InvalidParameter, match="of one dimension"):
+        load_task(own, vectors=own / "given", progress=SILENT)
+
+
+def test_a_spoilt_mark_of_progress_starts_again(tmp_path):
+    encoder = hi2.StaticEncoder()
+    texts = [f"text {i}" for i in range(5)]
+    np.lib.format.open_memmap(tmp_path / "corpus.part", mode="w+", dtype=np.float16, shape=(5, 256)).flush()
+    (tmp_path / "corpus.json").write_text("")
+    made = kept_vectors(tmp_path / "corpus.npy", texts, encoder, SILENT)
+    np.testing.assert_allclose(made, encoder(texts), atol=1e-3)

@@ -13,7 +13,7 @@ from hi2.evaluation.judgements import Grades
 from hi2.evaluation.peers import PEERS
 from hi2.evaluation.peers.learned_sparse import DeepCT, DistilSPLADE, UniCOIL
 from hi2.evaluation.task import Questions, Task
-from hi2.evaluation.term_weights import TermWeights, make_weights, read_weights
+from hi2.evaluation.term_weights import TermWeights, check_order, make_weights, read_weights
 from hi2.progress import Progress
 
 SILENT = Progress(False)
@@ -124,6 +124,26 @@ def test_a_model_is_enough_for_a_row(models, tmp_path):
         Inputs(weights={"DeepCT": "hub"}).system("DeepCT", task)
     with pytest.raises(hi2.InvalidParameter, match="local path"):
         Inputs(weights={"DistilSPLADE": str(tmp_path / "nothing")}).system("DistilSPLADE", task)
+
+
+def test_weights_in_another_order_are_refused(tmp_path):
+    (tmp_path / "w.jsonl").write_text("".join(json.dumps({"id": id, "vector": {"a": 1}}) + "\n" for id in "ba"))
+    check_order(tmp_path / "w.jsonl", ["b", "a"])
+    with pytest.raises(hi2.InvalidParameter, match=r"w\.jsonl, line 1: expected the document 'a'"):
+        check_order(tmp_path / "w.jsonl", ["a", "b"])
+    for ids, message in ((["b"], "no more documents"), (["b", "a", "c"], "2 vectors for 3 documents")):
+        with pytest.raises(hi2.InvalidParameter, match=message):
+            check_order(tmp_path / "w.jsonl", ids)
+
+
+def test_deepct_is_bm25_with_weights_for_counts(tmp_path):
+    rows = [{"a": 0.5, "b": 0.1}, {"b": 0.4}, {"c": 1.0}]
+    lines = (json.dumps({"id": str(i), "vector": own}) + "\n" for i, own in enumerate(rows))
+    (tmp_path / "w.jsonl").write_text("".join(lines))
+    found = list(DeepCT(tmp_path / "w.jsonl", {}).documents(tmp_path / "w.jsonl"))
+    idf = np.log(1 + (3 - 1 + 0.5) / 1.5)  # of a: one document in three
+    norm = 10 * (1 - 0.9 + 0.9 * 60 / np.mean([60, 40, 100]))
+    assert found[0]["a"] == pytest.approx(idf * 50 * 11 / (50 + norm))
 
 
 def test_a_damaged_line_is_named(tmp_path):

@@ -93,7 +93,10 @@ def _judge(data: str, run_file: Path, split: str, measures: list[Any]) -> dict[s
     collection = open_collection(data)
     passages = {document.id: document.text for document in collection.documents()}
     judged, found = collection.judgements(split, passages=passages), read_run(run_file)
+    known = set(judged.queries)
     for query, ids in found.items():
+        if query not in known:
+            raise InvalidParameter(f"{run_file}: the query {query!r} is not judged in {split}.")
         unknown = next((id for id in ids if id not in passages), None)
         if unknown is not None:
             raise InvalidParameter(f"{run_file}: the document {unknown!r} of query {query!r} is not in the collection.")

@@ -40,6 +40,8 @@ class Recipe:
 
     def towers(self, documents: str | Path | None = None, queries: str | Path | None = None) -> Towers:
         """Load both towers, from paths where given; a query tower that is not named apart is the document tower."""
+        if documents and not queries and self.queries:
+            raise invalid("encoder", "given two paths, DOCUMENTS,QUERIES: its towers differ", f"'{documents}' alone")
         sources = documents or self.documents, queries or documents or self.queries or self.documents
         if self.load is StaticEncoder or self.load is WordLlamaEncoder:
             one = self.load()
@@ -52,7 +54,9 @@ class Recipe:
 
     def _load(self, source: str | Path | None, prefix: str, max_length: int | None) -> Encoder:
         given = {"pooling": self.pooling, "prefix": prefix, "max_length": max_length, "normalise": self.normalise}
-        options = {} if self.load is SentenceTransformerEncoder else {k: v for k, v in given.items() if v is not None}
+        options = {key: value for key, value in given.items() if value is not None}
+        if self.load is SentenceTransformerEncoder:  # pooling and lengths are the model's own
+            options = {key: options[key] for key in options if key == "normalise"}
         encoder: Encoder = self.load(source, **options)
         return encoder
 
@@ -71,7 +75,9 @@ ENCODERS: dict[str, Recipe] = {
         max_length=256,
         query_max_length=256,
     ),
-    "ANCE": Recipe(SentenceTransformerEncoder, "sentence-transformers/msmarco-roberta-base-ance-firstp"),
+    "ANCE": Recipe(
+        SentenceTransformerEncoder, "sentence-transformers/msmarco-roberta-base-ance-firstp", normalise=False
+    ),
     "coCondenser": Recipe(
         TransformerEncoder, "Luyu/co-condenser-marco-retriever", pooling="cls", max_length=128, query_max_length=32
     ),

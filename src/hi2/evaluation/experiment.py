@@ -27,7 +27,7 @@ from hi2.evaluation.peers.trained import Trained
 from hi2.evaluation.significance import bootstrap_interval, holm, paired_p
 from hi2.evaluation.stress import variants
 from hi2.evaluation.task import Task, digest
-from hi2.evaluation.term_weights import TermWeights, make_weights, read_weights
+from hi2.evaluation.term_weights import TermWeights, check_order, make_weights, read_weights
 from hi2.evaluation.trial import K, Outcome, Trial, cores
 from hi2.parts import PARTS
 from hi2.progress import Progress
@@ -162,6 +162,7 @@ class Inputs:
             ):
                 asked = file == "queries.jsonl"
                 make_weights(folder / file, ids, own, model, queries=asked, progress=self.progress)
+        check_order(folder / "documents.jsonl", task.ids)
         weighed = {texts[id]: own for id, own in read_weights(folder / "queries.jsonl") if id in texts}
         missing = [id for id, text in texts.items() if text not in weighed]
         if missing:

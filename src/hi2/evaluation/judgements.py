@@ -135,7 +135,7 @@ def read_grades(path: Path, *, queries: Collection[str] | None, documents: Colle
     grades: dict[str, dict[str, int]] = {}
     for number, line in read_lines(path):
         fields = line.split("\t") if "\t" in line else line.split()
-        if not line.strip() or (number == 1 and not _is_grade(fields[-1])):
+        if not line.strip() or (number == 1 and not _is_number(fields[-1])):
             continue
         if len(fields) == 4:
             fields = [fields[0], *fields[2:]]
@@ -153,4 +153,8 @@ def read_grades(path: Path, *, queries: Collection[str] | None, documents: Colle
 
 
 def _is_grade(field: str) -> bool:
-    return field.strip().lstrip("-").isdecimal()
+    return re.fullmatch(r"-?[0-9]+", field.strip()) is not None
+
+
+def _is_number(field: str) -> bool:
+    return re.fullmatch(r"[-+.0-9eE]*[0-9][-+.0-9eE]*", field.strip()) is not None

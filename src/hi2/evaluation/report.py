@@ -31,18 +31,18 @@ def write(plan: Plan, lines: Sequence[Line], folder: Path) -> Path:
             name = f"{plan.name}-{collection}-{encoder}.svg"
             plots[name] = plot(plan, own)
             text += [f"![{plan.title}: {collection}]({name})", ""]
-        text += [points_table(plan, own), "", *_paper(collection)]
+        text += [points_table(plan, own), "", *(_paper(own[0]) if plan.name == "main" else [])]
     absent = {line["system"]: line["absent"] for line in lines if "absent" in line}
     if absent:
         text += ["Not measured, for want of what they need:", ""]
         text += [f"- {system}: {needs}" for system, needs in absent.items()]
     folder.mkdir(parents=True, exist_ok=True)
-    for name, svg in plots.items():
-        (folder / name).write_text(svg, encoding="utf-8")
-    (folder / f"{plan.name}.md").write_text("\n".join(text).rstrip() + "\n", encoding="utf-8")
-    page = folder / f"{plan.name}.html"
-    page.write_text(as_html("\n".join(text), plots), encoding="utf-8")
-    return page
+    whole = {f"{plan.name}.md": "\n".join(text).rstrip() + "\n", f"{plan.name}.html": as_html("\n".join(text), plots)}
+    for name, content in {**plots, **whole}.items():
+        part = folder / f"{name}.part"
+        part.write_text(content, encoding="utf-8")
+        part.replace(folder / name)
+    return folder / f"{plan.name}.html"
 
 
 def _how(plan: Plan) -> str:
@@ -72,8 +72,8 @@ def _measured_on(line: Line, *, brief: bool) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     return (
         f"{line['n_docs']:,} documents; {line['n_queries']:,} questions of {line['reported_on']}, tuned on "
-        f"{line['tuned_on']}. The first {clocked:,} were timed, one at a time on one thread, medians of three; builds and "
-        f"batches with {machine['threads']} threads. {machine['cpu']}, {machine['simd']}; {versions}."
+        f"{line['tuned_on']}. The first {clocked:,} were timed, one at a time on one thread, medians of three; builds "
+        f"and batches with {machine['threads']} threads. {machine['cpu']}, {machine['simd']}; {versions}."
     )
 
 
@@ -107,13 +107,19 @@ def points_table(plan: Plan, lines: Sequence[Line]) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
-def _paper(collection: str) -> list[str]:
+#: The collections of the paper, by a file that only they have.
+_PAPERS = {"collection.tsv": "msmarco", "psgs_w100.tsv": "nq"}
+
+
+def _paper(line: Line) -> list[str]:
     """The paper's own numbers, where they are of this collection."""
+    files = {re.sub(r"\.(gz|xz)$", "", name) for name in line["manifest"]}
     file = resources.files("hi2.evaluation").joinpath("experiments", "paper.toml")
     tables = parse_toml(file.read_text(encoding="utf-8"))
-    own = tables.get(re.sub(r"[^a-z]", "", collection.lower()).removesuffix("passage"))
-    if own is None:
+    named = [name for file_name, name in _PAPERS.items() if file_name in files]
+    if not named:
         return []
+    own = tables[named[0]]
     columns = own.pop("columns")
     rows = [["the paper", *columns], ["---", *["---:"] * len(columns)]]
     rows += [[name, *(str(value) for value in values)] for name, values in own.items()]

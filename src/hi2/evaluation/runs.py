@@ -38,4 +38,6 @@ def write_run(path: Path, name: str, runs: Mapping[str, Sequence[str]]) -> None:
         for query, documents in runs.items()
         for rank, document in enumerate(documents, 1)
     )
-    path.write_text("".join(lines), encoding="utf-8")
+    part = path.with_name(path.name + ".part")
+    part.write_text("".join(lines), encoding="utf-8")
+    part.replace(path)

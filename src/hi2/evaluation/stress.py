@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
 
 import numpy as np
 
 from hi2.encoders.encoder import Encoder, encode
+from hi2.encoders.static import StaticEncoder
 from hi2.errors import invalid
 from hi2.evaluation.judgements import Grades
 from hi2.evaluation.task import Questions, Task
 
 SEED = 0
-#: Words of another document that stand behind a long question.
-NOISE = 100
+#: Words of another document that stand behind a long question; letters of words that carry little.
+NOISE, SHORT = 100, 3
 
 
 @dataclass(frozen=True)
@@ -41,10 +44,39 @@ def typos(question: Question, rng: np.random.Generator) -> str:
 
 
 def no_shared_word(question: Question, rng: np.random.Generator) -> str:
-    """Leave out every word that stands in a text that answers the question; all words if none would be left."""
+    """Say every word that stands in an answering text by its nearest neighbour that does not; leave short ones out."""
     known = {word for text in question.answers for word in _words(text)}
-    kept = [word for word in question.text.split() if not set(_words(word)) & known]
-    return " ".join(kept) if kept else "this"
+    said = []
+    for word in _words(question.text):
+        if word not in known:
+            said.append(word)
+        elif len(word) > SHORT:
+            said.append(thesaurus().nearest(word, known))
+    return " ".join(said) or "this"
+
+
+class Thesaurus:
+    """Whole words of the static encoder's vocabulary, by the likeness of their vectors."""
+
+    def __init__(self) -> None:
+        self._encoder = StaticEncoder()
+        tokens = resources.files("hi2.text").joinpath("bert-base-uncased.txt").read_text(encoding="utf-8").split("\n")
+        self._words = [token for token in tokens if token.isascii() and token.isalpha() and len(token) > SHORT]
+        self._vectors = self._encoder(self._words)
+
+    def nearest(self, word: str, known: Set[str]) -> str:
+        """Return the word most like another that is not known and does not begin alike."""
+        for i in np.argsort(-(self._vectors @ self._encoder([word])[0]), kind="stable"):
+            found = self._words[int(i)]
+            if found not in known and found[:SHORT] != word[:SHORT]:
+                return found
+        return "this"
+
+
+@cache
+def thesaurus() -> Thesaurus:
+    """Return the one of the built-in encoder."""
+    return Thesaurus()
 
 
 def two_words(question: Question, rng: np.random.Generator) -> str:

@@ -87,7 +87,11 @@ def _read(source: str | Path, vectors: Path | None, encoder: str, cache: Path | 
     collection = open_collection(source)
     query_encoder: Encoder | None = None
     with progress.phase("read", None):
-        passages = {document.id: document.text for document in collection.documents()}
+        passages: dict[str, str] = {}
+        for document in collection.documents():
+            if document.id in passages:
+                raise InvalidParameter(f"{collection.name}: the document {document.id!r} is there twice.")
+            passages[document.id] = document.text
         queries = collection.queries()
         texts = list(passages.values())
     manifest = collection.manifest()

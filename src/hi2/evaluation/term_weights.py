@@ -45,6 +45,17 @@ def read_weights(path: Path) -> Iterator[tuple[str, dict[str, float]]]:
             raise InvalidParameter(f"{path}, line {number}: expected an id and a vector of weights.") from error
 
 
+def check_order(path: Path, ids: Sequence[str]) -> None:
+    """Refuse weights that are not of these documents in this order."""
+    n = 0
+    for n, (id, _) in enumerate(read_weights(path), 1):
+        if n > len(ids) or id != ids[n - 1]:
+            expected = f"the document {ids[n - 1]!r}" if n <= len(ids) else "no more documents"
+            raise InvalidParameter(f"{path}, line {n}: expected {expected}, got {id!r}; lines stand as in the corpus.")
+    if n != len(ids):
+        raise InvalidParameter(f"{path}: {n} vectors for {len(ids)} documents.")
+
+
 def make_weights(
     path: Path, ids: Sequence[str], texts: Sequence[str], model: TermWeights, *, queries: bool, progress: Progress
 ) -> None:

@@ -24,6 +24,8 @@ def given_vectors(folder: Path, name: str, n: int, what: str) -> Floats:
         stored = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, EOFError, ValueError) as error:
         raise invalid("--vectors", f"a folder with {name}", f"'{path}' ({error})") from error
+    if not isinstance(stored, np.ndarray):
+        raise InvalidParameter(f"{path}: expected one array, got an archive of arrays (.npz).")
     if stored.ndim != 2 or stored.dtype.kind != "f":
         raise InvalidParameter(f"{path}: expected floats of shape (n, dim), got {stored.dtype} {stored.shape}.")
     if len(stored) != n:
@@ -44,7 +46,7 @@ def kept_vectors(path: Path, texts: Sequence[str], encoder: Encoder, progress: P
     first = encode(encoder, texts[:1])
     done = 0
     if part.is_file() and mark.is_file():
-        done = int(json.loads(mark.read_text())["rows"])
+        done = _rows_done(mark)
         stored = np.lib.format.open_memmap(part, mode="r+")
         if stored.shape != (len(texts), first.shape[1]) or stored.dtype != np.float16:
             done = 0
@@ -56,9 +58,19 @@ def kept_vectors(path: Path, texts: Sequence[str], encoder: Encoder, progress: P
             batch = texts[begin : begin + STEP]
             stored[begin : begin + len(batch)] = encode(encoder, batch, dim=first.shape[1])
             stored.flush()
-            mark.write_text(json.dumps({"rows": begin + len(batch)}))
+            fresh = mark.with_suffix(".mark")
+            fresh.write_text(json.dumps({"rows": begin + len(batch)}))
+            fresh.replace(mark)
             phase(len(batch))
     del stored
     part.replace(path)
     mark.unlink(missing_ok=True)
     return given_vectors(path.parent, path.name, len(texts), "texts")
+
+
+def _rows_done(mark: Path) -> int:
+    """How far the work had come; what cannot be read counts as nothing."""
+    try:
+        return int(json.loads(mark.read_text())["rows"])
+    except (ValueError, KeyError, TypeError):
+        return 0

@@ -24,7 +24,8 @@ def open_collection(source: str | Path) -> Collection:
             "a folder with corpus.jsonl (BEIR), collection.tsv (MS MARCO), psgs_w100.tsv (DPR) or topics.*.txt (TREC)"
         )
         raise invalid("data", must, f"'{folder}'")
-    if folder.exists() or isinstance(source, Path) or "/" not in str(source) or str(source).startswith(("/", ".")):
+    named = not isinstance(source, Path) and not str(source).startswith(("/", "."))
+    if folder.exists() or not named or ("/" not in str(source) and not IrDataset.knows(str(source))):
         raise invalid("data", "a folder, or an id of ir_datasets such as beir/scifact/test", f"'{source}'")
     return IrDataset(str(source))
 

@@ -63,7 +63,8 @@ class GradedFolder(Collection):
         """Return the grades of a split."""
         files = self.grades()
         if split not in files:
-            raise invalid("split", f"one of {', '.join(files)}" if files else "judged, but none is", f"'{split}'")
+            known = f"one of {', '.join(files)}" if files else "judged by a file of grades, but there is none"
+            raise invalid("split", f"{known}, in {self.folder}", f"'{split}'")
         if passages is None:
             return read_grades(files[split], queries=None, documents=None)
         return read_grades(files[split], queries=self.queries(), documents=passages)

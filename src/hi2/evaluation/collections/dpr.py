@@ -35,6 +35,10 @@ class Dpr(Collection):
 
     def documents(self) -> Iterator[Document]:
         """Yield every passage: its title, then its text."""
+        for id, text, title in self._passages():
+            yield Document(id, f"{title} {text}".strip())
+
+    def _passages(self) -> Iterator[tuple[str, str, str]]:
         path = find_file(self.folder, "psgs_w100.tsv")
         for number, line in read_lines(path):
             fields = next(csv.reader(io.StringIO(line), delimiter="\t"), [])
@@ -42,7 +46,7 @@ class Dpr(Collection):
                 continue
             if len(fields) != 3:
                 raise InvalidParameter(f"{path}, line {number}: expected id, text and title between tabs.")
-            yield Document(fields[0], f"{fields[2]} {fields[1]}".strip())
+            yield fields[0], fields[1], fields[2]
 
     def queries(self) -> dict[str, str]:
         """Return the questions of every split, splits in order of their names."""
@@ -54,12 +58,11 @@ class Dpr(Collection):
         return list(self._questions())
 
     def judgements(self, split: str, *, passages: Mapping[str, str] | None = None) -> Answers:
-        """Return the answers of a split; ``passages`` are needed to look for them."""
+        """Return the answers of a split; looked for in the passages' texts, not in their titles, as by DPR."""
         if split not in self.splits:
             raise invalid("split", f"one of {', '.join(self.splits)}", f"'{split}'")
-        if passages is None:
-            raise invalid("passages", "given: a hit is a passage that contains an answer", None)
-        return Answers({id: answers for id, _, answers in self._rows(split)}, passages)
+        texts = {id: text for id, text, _ in self._passages()}
+        return Answers({id: answers for id, _, answers in self._rows(split)}, texts)
 
     def files(self) -> Sequence[Path]:
         """Passages and questions."""
@@ -91,8 +94,8 @@ def _question(line: str) -> tuple[str | None, object]:
 
 
 def _tabbed(line: str) -> tuple[str | None, object]:
-    question, tab, answers = line.partition("\t")
+    fields = next(csv.reader(io.StringIO(line), delimiter="\t"), [])
     try:
-        return (question if tab else None), ast.literal_eval(answers)
-    except (ValueError, SyntaxError):
+        return (fields[0] if len(fields) == 2 else None), ast.literal_eval(fields[-1])
+    except (ValueError, SyntaxError, IndexError):
         return None, None

@@ -11,9 +11,12 @@ from hi2.evaluation.collections.collection import Collection
 from hi2.evaluation.judgements import Grades
 from hi2.inputs import Document
 
+#: Splits that are looked for beside the one an id names.
+SIBLINGS = ("train", "dev", "test")
+
 
 class IrDataset(Collection):
-    """``ir_datasets.load(id)``; its only split is the dataset's own. Files are where ir_datasets keeps them."""
+    """``ir_datasets.load(id)``: the split the id names, and those beside it. Files are where ir_datasets keeps them."""
 
     def __init__(self, id: str) -> None:
         try:
@@ -25,9 +28,28 @@ class IrDataset(Collection):
         except KeyError as error:
             raise invalid("data", "a folder, or an id that ir_datasets knows", repr(id)) from error
         self.name = id.replace("/", "-")
-        self._split = id.rsplit("/", 1)[-1]
+        parent, _, split = id.rpartition("/")
         if not (self._data.has_docs() and self._data.has_queries()):
             raise invalid("data", "a dataset with documents and queries", repr(id))
+        self._splits: dict[str, Any] = {split: self._data} if self._data.has_qrels() else {}
+        for name in SIBLINGS if parent else ():
+            try:
+                beside = ir_datasets.load(f"{parent}/{name}")
+            except KeyError:
+                continue
+            if name != split and beside.has_queries() and beside.has_qrels():
+                self._splits[name] = beside
+
+    @classmethod
+    def knows(cls, id: str) -> bool:
+        """Return whether an id without a split is one of ir_datasets'."""
+        try:
+            import ir_datasets
+
+            ir_datasets.load(id)
+        except (ImportError, KeyError):
+            return False
+        return True
 
     def documents(self) -> Iterator[Document]:
         """Yield every document's default text."""
@@ -35,24 +57,34 @@ class IrDataset(Collection):
             yield Document(str(document.doc_id), " ".join(document.default_text().split()))
 
     def queries(self) -> dict[str, str]:
-        """Return every query's default text."""
-        return {str(query.query_id): query.default_text() for query in self._data.queries_iter()}
+        """Return every query's default text, split by split."""
+        found: dict[str, str] = {}
+        for data in [self._data, *self._splits.values()]:
+            found |= {str(query.query_id): query.default_text() for query in data.queries_iter()}
+        return found
 
     @property
     def splits(self) -> Sequence[str]:
-        """The last part of the id, where there are judgements."""
-        return [self._split] if self._data.has_qrels() else []
+        """The last part of the id, and its siblings, where there are judgements."""
+        return list(self._splits)
 
     def judgements(self, split: str, *, passages: Mapping[str, str] | None = None) -> Grades:
         """Return the grades."""
-        if split not in self.splits:
+        if split not in self._splits:
             raise invalid("split", f"one of {', '.join(self.splits) or 'none'}", f"'{split}'")
+        queries = {str(query.query_id) for query in self._splits[split].queries_iter()}
         grades: dict[str, dict[str, int]] = {}
-        for row, line in enumerate(self._data.qrels_iter(), 1):
+        for row, line in enumerate(self._splits[split].qrels_iter(), 1):
+            where = f"{self.name}, judgement {row} of {split}"
             if passages is not None and str(line.doc_id) not in passages:
-                raise InvalidParameter(f"{self.name}, judgement {row}: the document {line.doc_id!r} does not exist.")
+                raise InvalidParameter(f"{where}: the document {line.doc_id!r} does not exist.")
+            if str(line.query_id) not in queries:
+                raise InvalidParameter(f"{where}: the query {line.query_id!r} does not exist.")
             grades.setdefault(str(line.query_id), {})[str(line.doc_id)] = int(line.relevance)
-        return Grades(grades)
+        result = Grades(grades)
+        if not result.queries:
+            raise InvalidParameter(f"{self.name}, {split}: no question has a relevant document; the split is empty.")
+        return result
 
     def files(self) -> Sequence[Path]:
         """None that a checksum could be kept of."""

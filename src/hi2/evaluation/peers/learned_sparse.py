@@ -7,7 +7,8 @@ Documents stand in the order of the corpus; queries are found by their text. Sea
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,6 +18,9 @@ from hi2.errors import InvalidParameter
 from hi2.evaluation.peers.peer import Peer, Setting, extra
 from hi2.evaluation.term_weights import Recipe, read_weights
 from hi2.types import Array, Floats
+
+#: DeepCT's BM25: how weights become counts, and the parameters its authors tuned (Dai and Callan, SIGIR 2020).
+SCALE, K1, B = 100.0, 10.0, 0.9
 
 
 class LearnedSparse(Peer):
@@ -38,7 +42,7 @@ class LearnedSparse(Peer):
         kind = seismic.get_seismic_string()
         dataset = seismic.SeismicDataset()
         n = 0
-        for number, (_, weights) in enumerate(read_weights(self._documents)):
+        for number, weights in enumerate(self.documents(self._documents)):
             terms = np.array(list(weights), dtype=kind)
             dataset.add_document(str(number), terms, np.array(list(weights.values()), np.float32))
             n += 1
@@ -50,8 +54,14 @@ class LearnedSparse(Peer):
             for text, weights in self._queries.items()
         }
 
+    def documents(self, path: Path) -> Iterator[dict[str, float]]:
+        """Yield the weights every document is searched by."""
+        return (weights for _, weights in read_weights(path))
+
     def search(self, vector: Floats, text: str, k: int, setting: Setting) -> Array:
         """Search by the query's own weights, which a model made beforehand: its time is not in this."""
+        if text not in self._asked:
+            raise InvalidParameter(f"{self.name} has no weights of the question {text!r}.")
         terms, values = self._asked[text]
         hits = self._index.search("", terms, values, k=k, query_cut=setting["cut"], heap_factor=setting["heap"])
         return np.array([int(row) for _, _, row in hits], np.int64)
@@ -73,6 +83,19 @@ class DeepCT(LearnedSparse):
 
     name = "DeepCT"
     recipe = Recipe("regression", queries=False)
+
+    def documents(self, path: Path) -> Iterator[dict[str, float]]:
+        """Yield BM25 with the weights, times a hundred, in place of counts: what DeepCT was made for."""
+        df: Counter[str] = Counter()
+        lengths = []
+        for _, weights in read_weights(path):
+            df.update(weights.keys())
+            lengths.append(SCALE * sum(weights.values()))
+        average = max(float(np.mean(lengths)), 1e-9)
+        idf = {term: float(np.log1p((len(lengths) - n + 0.5) / (n + 0.5))) for term, n in df.items()}
+        for length, (_, weights) in zip(lengths, read_weights(path), strict=True):
+            norm = K1 * (1 - B + B * length / average)
+            yield {t: idf[t] * SCALE * w * (K1 + 1) / (SCALE * w + norm) for t, w in weights.items() if w > 0}
 
 
 class UniCOIL(LearnedSparse):
