@@ -132,6 +132,7 @@ def plot(plan: Plan, lines: Sequence[Line]) -> str:
     measure = "R@100" if "R@100" in plan.measures else plan.measures[0]
     with pyplot.rc_context({"svg.hashsalt": plan.name, "svg.fonttype": "none"}):
         figure, axes = pyplot.subplots(figsize=(7, 4.5))
+        named: dict[str, tuple[float, float]] = {}
         for system in dict.fromkeys(line["system"] for line in lines):
             pairs = sorted((_cost(plan, line), line["measures"][measure]) for line in lines if line["system"] == system)
             ours = system.startswith("hi2")
@@ -142,7 +143,7 @@ def plot(plan: Plan, lines: Sequence[Line]) -> str:
                 axes.plot(xs, ys, "o-", ms=4, lw=2.5 if ours else 1.2, label=system)
             if plan.kind == "points":
                 axes.plot(*pairs[0], "o", ms=7 if ours else 5, color="C3" if ours else "0.4")
-                axes.annotate(system, pairs[0], xytext=(4, 3), textcoords="offset points", fontsize=7)
+                named[system] = pairs[0]
         labels = {"milliseconds": "median ms for one query, one thread", "scored": "share of documents scored"}
         where = f"{lines[0]['collection']}, {lines[0]['encoder']} ({lines[0]['n_docs']:,} documents)"
         axes.set(xlabel=labels[plan.axis], ylabel=measure, title=where)
@@ -151,10 +152,28 @@ def plot(plan: Plan, lines: Sequence[Line]) -> str:
         if plan.kind == "curves":
             axes.legend(fontsize=8)
         figure.tight_layout()
+        _name_points(axes, named)
         out = io.StringIO()
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
         pyplot.close(figure)
     return out.getvalue()
+
+
+def _name_points(axes: Any, named: dict[str, tuple[float, float]]) -> None:
+    """Write names beside points, each as high as it must stand not to cover another."""
+    size, width = 7, 4.2  # points: of the letters, and what one takes on average
+    scale = 72 / axes.figure.dpi
+    left, right = (x * scale for x in axes.transAxes.transform([(0, 0), (1, 0)])[:, 0])
+    taken: list[tuple[float, float, float]] = []
+    for name, point in sorted(named.items(), key=lambda item: item[1][1]):
+        x, y = (value * scale for value in axes.transData.transform(point))
+        long = width * len(name)
+        start = x + 5 if x + 5 + long < right else max(left, x - 5 - long)
+        height = y + 2
+        while any(abs(height - h) < size + 1 and start < end and begin < start + long for begin, end, h in taken):
+            height += 1
+        taken.append((start, start + long, height))
+        axes.annotate(name, point, xytext=(start - x, height - y), textcoords="offset points", fontsize=size)
 
 
 def plot_curve(curve: Line) -> str:
