@@ -15,7 +15,7 @@ class FaissIVFOPQ(FaissIVF):
 
     def recipe(self, dim: int, n_lists: int) -> str:
         """Return rotation, lists and one byte for eight dimensions."""
-        return f"OPQ{dim // 8},IVF{n_lists},PQ{dim // 8}"
+        return f"OPQ{dim // 8},IVF{n_lists},PQ{dim // 8}np"  # np: no polysemous training
 
     def prepare(self, faiss: Any, index: Any) -> None:
         """Train the rotation for as long as it improves; faiss's 50 rounds take minutes."""

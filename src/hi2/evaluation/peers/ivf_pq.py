@@ -12,4 +12,4 @@ class FaissIVFPQ(FaissIVF):
 
     def recipe(self, dim: int, n_lists: int) -> str:
         """Return lists and one byte for eight dimensions."""
-        return f"IVF{n_lists},PQ{dim // 8}"
+        return f"IVF{n_lists},PQ{dim // 8}np"  # np: no polysemous training, which only its own search needs
