@@ -234,7 +234,7 @@ class HybridIndex:
         """Return the texts of all documents in the order of ``ids``; an index that keeps none says so."""
         stored = self.get(self.ids())
         if not all("text" in own for own in stored):
-            raise invalid("texts", "given: this index keeps none (keep_text=True would)", None)
+            raise invalid("texts", "given: this index keeps none, or not all (keep_text=True would)", None)
         return [own["text"] for own in stored]
 
     def parse_ids(self, ids: Sequence[str]) -> list[Id]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -113,6 +113,8 @@ class Parts:
             got = f"dimension {self.model.dim}, {self.model.metric}"
             raise invalid("parts", f"trained for dimension {model.dim}, {model.metric}", got)
         own, other = self.clusters, model.clusters
+        if (own is None) != (other is None):
+            raise invalid("parts", "trained with clusters, as the index is built, or without as it is", "the other way")
         if own is not None and other is not None and not np.array_equal(own.anchors, other.anchors):
             raise invalid("parts", "trained for this index's clustering", "another's")
         mine, its = self.terms, model.terms
@@ -148,4 +150,13 @@ def checksum(*arrays: Array) -> str:
     for array in arrays:
         digest.update(str((array.dtype, array.shape)).encode())
         digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()[:16]
+
+
+def text_checksum(texts: Iterable[str]) -> str:
+    """Return a short name of some texts in their order."""
+    digest = hashlib.sha256()
+    for text in texts:
+        own = text.encode("utf-8", "surrogatepass")
+        digest.update(len(own).to_bytes(8, "little") + own)
     return digest.hexdigest()[:16]

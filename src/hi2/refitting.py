@@ -13,7 +13,7 @@ from hi2.filing import Postings, Pruned, write_segment
 from hi2.fitting import term_reader
 from hi2.merging import merged_draft
 from hi2.model import Model
-from hi2.parts import Parts
+from hi2.parts import Parts, text_checksum
 from hi2.progress import Progress
 from hi2.segment import Segment
 from hi2.snapshot import EMPTY
@@ -40,6 +40,8 @@ def refitted(
     """
     model = state.model
     parts.check(model)
+    if parts.query_map is not None:
+        raise invalid("parts", "without a map of queries, which a search would not apply", "parts of JPQ")
     if state.snapshot.n_alive == 0:
         raise Error("There is nothing to refit: the index is empty.")
     clusters = model.clusters if parts.clusters is None else parts.clusters
@@ -84,9 +86,12 @@ def _filed(
     stored_texts: Callable[[], Sequence[str]],
     progress: Progress,
 ) -> tuple[Postings, Pruned]:
-    bags = parts.weights if parts.weights is not None and len(parts.weights) == n and texts is None else None
+    own = list(stored_texts() if texts is None else texts)
+    # Scores that training kept are of its texts, in its order; others are scored anew.
+    kept = parts.weights is not None and parts.record.get("data", {}).get("texts") == text_checksum(own)
+    bags = parts.weights if kept else None
     if bags is None:
-        bags = collect_terms(reader, stored_texts() if texts is None else texts, n, progress)
+        bags = collect_terms(reader, own, n, progress)
     if model.terms is None:
         raise AssertionError("terms are filed where there are terms")
     return term_postings(model.terms, bags)

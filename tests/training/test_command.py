@@ -88,6 +88,9 @@ def test_an_index_is_trained_for_and_refitted(folder, topics, tmp_path):
         (["--out", "x", "--index", "a.hi2"], "--queries"),
         (["--out", "x", "--data", "nothing", "--method", "magic"], "method"),
         (["--out", "x", "--data", "nothing"], "nothing"),
+        (["--out", "x", "--data", "d", "--qrels", "q.tsv"], "--qrels"),
+        (["--out", "x", "--index", "i", "--codec", "PQ"], "--codec"),
+        (["--out", "x", "--data", "d", "--light", "--method", "ivf"], "--method"),
     ],
 )
 def test_refusals(arguments, message, tmp_path, monkeypatch):

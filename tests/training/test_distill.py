@@ -132,6 +132,25 @@ def test_a_loss_that_is_no_number_stops_and_keeps_the_last_checkpoint(topics, tm
     assert all(torch.isfinite(tensor).all() for tensor in state["students"].values())
 
 
+def test_what_the_last_step_of_an_epoch_spoils_is_not_kept(topics, tmp_path, monkeypatch):
+    epoch = Loop._one_epoch
+
+    def spoilt(self, examples):
+        value = epoch(self, examples)
+        if self._epoch == 1:
+            self.students["clusters"].centroids.data[0] = np.nan
+        return value
+
+    monkeypatch.setattr(Loop, "_one_epoch", spoilt)
+    with pytest.raises(Diverged, match="Epoch 2 ended in numbers that are not finite"):
+        trained(topics, folder=tmp_path)
+    monkeypatch.setattr(Loop, "_one_epoch", epoch)
+    from dataclasses import replace
+
+    resumed = trained(topics, replace(LIGHT, rate=0.01), folder=tmp_path)  # as the message says
+    assert np.isfinite(resumed.clusters.centroids).all()
+
+
 def test_a_full_disk_keeps_the_last_checkpoint(topics, tmp_path, monkeypatch):
     save, calls = torch.save, []
 
@@ -154,8 +173,18 @@ def test_a_checkpoint_of_another_run_is_refused(topics, tmp_path):
     from dataclasses import replace
 
     trained(topics, replace(LIGHT, epochs=1), folder=tmp_path)
-    with pytest.raises(hi2.InvalidParameter, match="other settings or data"):
-        trained(topics, replace(LIGHT, epochs=2), folder=tmp_path)
+    for other in (
+        {"settings": replace(LIGHT, seed=1)},
+        {"positives": topics.positives},
+        {"clusters": KMeans(12, seed=5)},
+        {"codec": PQ(subspaces=4, bits=4, residual=True)},
+        {"vectors": topics.vectors[::-1].copy()},
+        {"texts": topics.texts[::-1]},
+    ):
+        with pytest.raises(hi2.InvalidParameter, match="other settings or data"):
+            trained(topics, **{"settings": replace(LIGHT, epochs=1), "folder": tmp_path, **other})
+    longer = trained(topics, replace(LIGHT, epochs=2, rate=0.01), folder=tmp_path)
+    assert len(longer.record["curve"]["train"]) == 2  # how fast and how long may change
     (tmp_path / "checkpoints" / CHECKPOINT).write_bytes(b"not a checkpoint")
     with pytest.raises(hi2.InvalidParameter, match="cannot be gone on with"):
         trained(topics, replace(LIGHT, epochs=1), folder=tmp_path)
@@ -171,6 +200,10 @@ def test_a_checkpoint_of_another_run_is_refused(topics, tmp_path):
         ({"queries": ["a"] * 3}, "one for each query vector"),
         ({"dev": range(400)}, "some to train and some to choose on. Got 0 and 400"),
         ({"dev": []}, "some to train and some to choose on"),
+        ({"dev": [1000]}, "positions of the 400 queries"),
+        ({"dev": [-1]}, "positions of the 400 queries"),
+        ({"terms": None}, "learns them"),
+        ({"settings": Settings(method="light", batch=32, max_queries=20)}, "at least one batch"),
         ({"texts": None}, "texts"),
         ({"query_vectors": None}, "query_vectors"),
         ({"query_vectors": np.full((400, 16), np.nan, np.float32)}, "finite"),
@@ -199,10 +232,77 @@ def test_learned_baselines_learn(topics, method):
     assert own.terms is None or own.terms.gains is None
 
 
-def test_four_bits_and_rotations_learn_too(topics):
+def test_jpq_keeps_codebooks_and_queries_of_one_epoch(topics, tmp_path, monkeypatch):
+    settings = Settings(method="jpq", epochs=4, batch=32, rate=0.5, patience=9)  # too fast: it is best before it begins
+    own = trained(topics, settings)
+    curve = own.record["curve"]["dev"]
+    assert curve["codec"] == curve["query"]
+    assert np.argmin(curve["codec"]) == 0
+    assert np.array_equal(own.query_map, np.eye(16, dtype=np.float32))
+    with pytest.raises(hi2.InvalidParameter, match="map of queries"):
+        built(topics).refit(own, vectors=topics.vectors)
+
+
+@pytest.mark.parametrize("residual", [False, True])
+def test_jpq_takes_its_negatives_from_the_live_ranking(topics, residual):
+    from hi2.training.students import Codebooks
+
+    start = KMeans(12).fit(topics.vectors, n_docs=len(topics.vectors), threads=1)
+    labels = start.assign(topics.vectors)[0]
+    codec = PQ(subspaces=4, residual=residual).fit(
+        topics.vectors - (start.anchors[labels] if residual else 0), threads=1
+    )
+    codes = codec.encode(np.ascontiguousarray(topics.vectors - (start.anchors[labels] if residual else 0)))
+    index = hi2.HybridIndex.build(topics.vectors, clusters=start, terms=None, codec=codec, progress=False)
+    student = Codebooks(
+        codec, codes, rotation=False, anchors=start.anchors if residual else None, labels=labels if residual else None
+    )
+    queries = topics.query_vectors[:20]
+    scores = student.live(torch.from_numpy(queries), student.decoded()).detach().numpy()
+    hits = index.search(queries, k=20, clusters=12)
+    for own, ids, found in zip(scores, hits.ids, hits.scores, strict=True):
+        np.testing.assert_allclose(own[ids], found, atol=1e-4)  # what training ranks by is what a search scores
+        assert own.max() == pytest.approx(found[0], abs=1e-4)
+
+
+@pytest.mark.parametrize("method", ["jpq", "distill-vq"])
+def test_other_methods_resume_to_the_same_result_too(topics, method, tmp_path, monkeypatch):
+    settings = Settings(method=method, epochs=3, batch=32, rate=0.01, depth=40)
+    whole = trained(topics, settings)
+    epoch, seen = Loop._one_epoch, []
+
+    def killed(self, examples):
+        seen.append(self._epoch)
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+        return epoch(self, examples)
+
+    monkeypatch.setattr(Loop, "_one_epoch", killed)
+    with pytest.raises(KeyboardInterrupt):
+        trained(topics, settings, folder=tmp_path)
+    resumed = trained(topics, settings, folder=tmp_path)
+    assert resumed.record["curve"] == whole.record["curve"]
+    assert all(np.array_equal(resumed.codec.arrays[name], whole.codec.arrays[name]) for name in whole.codec.arrays)
+
+
+def test_dense_lists_are_not_credited_at_a_cost_of_their_own():
+    from hi2.training.density import Reach
+
+    reference = Reach(np.array([10.0, 60, 100]), np.array([0.2, 0.4, 0.5]))
+    dense = Reach(np.array([10.0, 900, 1000]), np.array([0.2, 0.55, 0.6]))
+    better = Reach(np.array([10.0, 60, 100]), np.array([0.2, 0.45, 0.55]))
+    assert dense.gain_over(reference) < 0 < better.gain_over(reference)
+    assert reference.gain_over(reference) == 0
+
+
+def test_rotations_learn_too(topics):
     settings = Settings(method="distill-vq", epochs=3, batch=32, rate=1e-3, rotation=True, depth=40)
     own = trained(topics, settings, codec=OPQ(subspaces=4, residual=True))
     assert own.codec.spec.residual
+    start = own.codec.arrays.get("encoding_rotation")
+    assert start is None or not np.array_equal(start, own.codec.arrays["rotation"])
+    plain = trained(topics, settings)  # PQ has none to learn
+    assert "rotation" not in plain.codec.arrays
     assert min(own.record["curve"]["dev"]["codec"]) < own.record["curve"]["dev"]["codec"][0]
 
 

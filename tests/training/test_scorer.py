@@ -186,6 +186,53 @@ def test_parts_of_another_index_are_refused(topics, parts):
         index(codec=PQ(2)).refit(parts, vectors=topics.vectors[:5])
 
 
+def test_kept_scores_are_of_the_texts_they_were_made_from(topics, parts):
+    """After a change that keeps the count, documents are scored anew and not filed under others' terms."""
+    plain = hi2.HybridIndex.build(
+        topics.vectors,
+        topics.texts,
+        clusters=replace(parts.clusters, centroids=parts.clusters.anchors),
+        codec=parts.codec,
+        keep_text=True,
+        progress=False,
+    )
+    plain.delete(0)
+    plain.add(topics.vectors[200:201], [topics.texts[200]], ids=[900])
+    found = plain.refit(parts, progress=False)
+    right = plain.refit(Parts(parts.model, parts.record), texts=plain.texts(), progress=False)
+    for vector, text in zip(topics.query_vectors[:20], topics.queries[:20], strict=True):
+        same = [index.search(vector, text, clusters=0, k=50).ids.tolist() for index in (found, right)]
+        assert same[0] == same[1]
+
+
+def test_clusters_on_one_side_only_are_refused(topics, parts):
+    without = hi2.HybridIndex.build(topics.vectors, topics.texts, clusters=None, keep_text=True, progress=False)
+    with pytest.raises(hi2.InvalidParameter, match="with clusters"):
+        without.refit(parts, vectors=topics.vectors)
+
+
+def test_a_model_stored_in_halves_is_used_whole(topics, backbone, tmp_path):
+    half = tmp_path / "half"
+    transformers.BertModel.from_pretrained(backbone).half().save_pretrained(half)
+    transformers.AutoTokenizer.from_pretrained(backbone).save_pretrained(half)
+    own = trained(topics, str(half), tmp_path / "out", replace(FULL, epochs=10, patience=10))
+    spec = own.terms.spec
+    assert isinstance(spec, LearnedTerms)
+    np.testing.assert_allclose(
+        dense(spec.bags(own.terms.tokenizer, topics.texts)), dense(own.weights), rtol=0.02, atol=0.02
+    )
+
+
+def test_a_full_disk_is_an_error_and_no_signal(topics, backbone, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.posix_fallocate", full)
+    with pytest.raises(hi2.Error, match="No space left"):
+        trained(topics, backbone, tmp_path)
+    assert not list((tmp_path / "states").glob("*.npy"))
+
+
 def test_texts_are_needed_where_nothing_is_kept(topics, parts):
     index = hi2.HybridIndex.build(
         topics.vectors,
@@ -201,13 +248,13 @@ def test_texts_are_needed_where_nothing_is_kept(topics, parts):
 
 
 def test_upper_layers_learn_too(topics, backbone, tmp_path):
-    settings = replace(FULL, trainable_layers=1, epochs=2, rate=3e-3)
+    settings = replace(FULL, trainable_layers=1, epochs=6, rate=3e-3)
     own = trained(topics, backbone, tmp_path, settings)
     values = own.record["curve"]["dev"]["terms"]
     assert min(values) < values[0]
-    again = own.terms.spec.bags(own.terms.tokenizer, topics.texts) if isinstance(own.terms.spec, LearnedTerms) else None
-    if again is not None:
-        np.testing.assert_allclose(dense(again), dense(own.weights), rtol=0.02, atol=0.02)
+    assert isinstance(own.terms.spec, LearnedTerms)
+    again = own.terms.spec.bags(own.terms.tokenizer, topics.texts)
+    np.testing.assert_allclose(dense(again), dense(own.weights), rtol=0.1, atol=0.1)  # halves, through a layer more
 
 
 def test_states_are_kept_and_gone_on_with(topics, backbone, tmp_path, monkeypatch):

@@ -22,7 +22,9 @@ def run(
     vectors: Path | None = typer.Option(
         None, help="Folder with corpus.npy and queries.npy; without it the encoder makes them."
     ),
-    encoder: str = typer.Option("static", help="Encoder that makes vectors where none are given, with --data."),
+    encoder: str | None = typer.Option(
+        None, help="Encoder that makes vectors where none are given, with --data; static by default."
+    ),
     light: bool = typer.Option(False, "--light", help="No transformer: a gain for every term on top of BM25."),
     method: str | None = typer.Option(None, help="hi2, light, distill-vq, jpq or ivf; hi2 by default."),
     backbone: str = typer.Option(
@@ -51,8 +53,11 @@ def run(
         raise MissingExtra(f"Training needs an extra; install it with: pip install 'hi2[train]' ({error})") from error
     if (index is None) == (data is None):
         raise invalid("--index", "given, or --data instead of it", "both" if index else "neither")
+    if light and method not in (None, "light"):
+        raise invalid("--method", "left out, or light, with --light", f"'{method}'")
     if (out / "parts.json").exists():
         raise invalid("--out", "a folder without trained parts", f"'{out}'")
+    _refuse_unused(*(("--index", codec, encoder) if index else ("--data", queries, qrels)))
     settings = Settings(
         method=method or ("light" if light else "hi2"),
         epochs=epochs,
@@ -65,7 +70,7 @@ def run(
     bars = Progress(shared.progress)
     given: dict[str, Any]
     if data is not None:
-        given = _from_collection(data, vectors, encoder, out, codec, bars)
+        given = _from_collection(data, vectors, encoder or "static", out, codec, bars)
     elif queries is None:
         raise invalid("--queries", "given with --index", None)
     else:
@@ -81,6 +86,14 @@ def run(
         typer.echo(f"{name}: loss on dev {values[0]:.3f} before, {min(values):.3f} at its best")
     if "codec" in record:
         typer.echo("found on dev with codes " + ", ".join(f"{k} {v:.4f}" for k, v in record["codec"].items()))
+
+
+def _refuse_unused(beside: str, *given: object) -> None:
+    """Refuse options that what is trained for has of its own."""
+    options = ("--codec", "--encoder") if beside == "--index" else ("--queries", "--qrels")
+    for option, value in zip(options, given, strict=True):
+        if value is not None:
+            raise invalid(option, f"left out with {beside}, which has its own", f"'{value}'")
 
 
 def _from_collection(

@@ -167,8 +167,10 @@ def load_training(
     judged = read.collection.judgements("train", passages=read.passages)
     _, held, tuning = _tuning(read.collection, "test", read.passages)
     reported = set(read.collection.judgements("test").queries) if "test" in read.collection.splits else set()
+    held = [id for id in held if id not in reported]
     left_out = {*held, *reported}
-    ids = [id for id in judged.queries if id not in left_out]
+    known = {_plain(read.queries[id]) for id in left_out if id in read.queries}
+    ids = [id for id in judged.queries if id not in left_out and _plain(read.queries[id]) not in known]
     place, rows = ({id: row for row, id in enumerate(known)} for known in (read.passages, read.queries))
     positives = None
     if isinstance(judged, Grades) and isinstance(tuning, Grades):
@@ -182,6 +184,10 @@ def load_training(
         "positives": positives,
         "dev": range(len(ids), len(ids) + len(held)),
     }
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.lower().split())
 
 
 def _tuning(collection: Collection, test: str, passages: dict[str, str]) -> tuple[str, Sequence[str], Judgements]:

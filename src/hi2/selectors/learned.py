@@ -82,6 +82,8 @@ class TermScorer:
         for load in (self._by_torch, self._by_onnxruntime):
             try:
                 return load()
+            except MissingExtra:
+                raise
             except ImportError:
                 continue
         raise MissingExtra(
@@ -97,7 +99,7 @@ class TermScorer:
         given = dict(self._transformer)
         config = transformers.AutoConfig.for_model(given.pop("model_type"), **given)
         auto: Any = transformers.AutoModel
-        model = auto.from_config(config).eval()
+        model = auto.from_config(config).float().eval()
         own = {name.removeprefix("encoder."): tensor for name, tensor in state.items() if name.startswith("encoder.")}
         model.load_state_dict(own, strict=False)
         linear = torch.nn.functional.linear

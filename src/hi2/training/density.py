@@ -19,24 +19,34 @@ from hi2.text.bags import Bags
 from hi2.training.examples import Queries
 from hi2.types import I64, Array, Floats
 
-PER_DOC = (3, 5, 7, 10, 15)
+PER_DOC = (0, 3, 5, 7, 10, 15)
 POWERS = (0.0, 0.1, 0.2, 0.35, 0.5, 0.75)
 STRENGTHS = (1.0, 0.5)
 #: Clusters that are opened beside the terms while powers are compared (of few clusters fewer), and dev queries at most.
 PROBES, CLUSTERS_A_PROBE, LOOKED_AT = 4, 16, 400
+#: Costs that are compared at, the highest at least so many documents above clusters alone.
+LOOKS, FEWEST = 8, 100
 
 
 @dataclass(frozen=True)
 class Reach:
-    """What lists of the best terms find of what is wanted, and how many documents they hold, by ``PER_DOC``."""
+    """What lists of the best terms find of what is wanted, and how many documents they hold, by ``PER_DOC``.
+
+    The first, without terms, is what clusters alone find: the same for every selector.
+    """
 
     scored: Floats
     found: Floats
 
+    def at(self, scored: Array) -> Array:
+        """Return what is found at some numbers of documents."""
+        return np.interp(np.log1p(scored), np.log1p(self.scored), self.found)
+
     def gain_over(self, other: Reach) -> float:
-        """Return how much more is found, on average, at the documents the other scores."""
-        own = np.interp(np.log(other.scored), np.log(self.scored), self.found)
-        return float(np.mean(own - other.found))
+        """Return how much more is found, on average, at costs up to the other's highest (and at least a hundred)."""
+        low, high = float(other.scored[0]), max(float(other.scored[-1]), float(other.scored[0]) + FEWEST)
+        costs = np.expm1(np.linspace(np.log1p(low), np.log1p(high), LOOKS + 1)[1:])
+        return float(np.mean(self.at(costs) - other.at(costs)))
 
 
 def reach(
@@ -56,15 +66,15 @@ def reach(
         spans = [slice(int(starts[term]), int(starts[term + 1])) for term in queries.own_terms(i)]
         own = np.concatenate([rows[span] for span in spans]) if spans else rows[:0]
         own_ranks = np.concatenate([ranks[span] for span in spans]) if spans else ranks[:0]
-        np.minimum.at(best, own, own_ranks.astype(np.uint8))
+        np.minimum.at(best, own, own_ranks.astype(np.uint8) + 1)  # what clusters alone hold stands at 0
         best[by_clusters[i]] = 0
         touched = np.unique(np.concatenate([own, by_clusters[i]]))
         reached = np.sort(best[touched])
         for j, per_doc in enumerate(PER_DOC):
-            scored[i, j] = np.searchsorted(reached, per_doc)
-            found[i, j] = np.mean(best[targets] < per_doc)
+            scored[i, j] = np.searchsorted(reached, per_doc, side="right")
+            found[i, j] = np.mean(best[targets] <= per_doc)
         best[touched] = 255
-    return Reach(np.maximum(scored.mean(0), 1e-9), found.mean(0))
+    return Reach(scored.mean(0), found.mean(0))
 
 
 def held_back(

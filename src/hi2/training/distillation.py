@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from hi2.encoders.encoder import Encoder, encode
 from hi2.errors import InvalidParameter, invalid
 from hi2.fitting import fit_model, term_reader
 from hi2.model import Model
-from hi2.parts import Parts, checksum
+from hi2.parts import Parts, checksum, text_checksum
 from hi2.progress import Progress
 from hi2.selectors.clusters import ClusterSelector, KMeans
 from hi2.selectors.learned import TermScorer
@@ -79,6 +81,8 @@ def distill(
     if codec is None:
         codec = Flat() if settings.method == "ivf" else OPQ()
     wants_terms = settings.method in ("hi2", "light")
+    if wants_terms and terms is None:
+        raise invalid("terms", f"given: '{settings.method}' learns them (distill-vq does not)", None)
     documents, start = _start(
         vectors, texts, clusters, terms if wants_terms or texts is not None else None, codec, metric, n_threads, bars
     )
@@ -90,12 +94,18 @@ def distill(
     work = None if folder is None else Path(folder)
     record: dict[str, Any] = {
         "settings": settings.to_json(),
-        "data": {"vectors": checksum(data), "queries": checksum(asked.vectors), "dev": checksum(kept.vectors)},
+        "backbone": backbone if settings.method == "hi2" else None,
+        "data": {
+            "vectors": checksum(data),
+            "texts": None if texts is None else text_checksum(texts),
+            "queries": checksum(asked.vectors, *(asked.positives or ())),
+            "dev": checksum(kept.vectors, *(kept.positives or ())),
+        },
         "n_documents": len(data),
         "n_queries": len(asked),
         "n_dev": len(kept),
         "labels": positives is not None,
-        "versions": {"hi2": __version__, "torch": str(torch.__version__), "python": platform.python_version()},
+        "versions": {"python": platform.python_version(), **dict(_versions())},
     }
     return run.learn(train, held, texts, backbone, work, record)
 
@@ -167,23 +177,19 @@ def _queries(
         rows = np.array([i for i in rows if len(known[i])], np.int64)
     if len(rows) == 0:
         raise InvalidParameter("The 'queries' parameter must hold a query with a positive. Got none instead.")
-    held = np.zeros(len(asked), bool)
     random = np.random.default_rng(settings.seed)
-    if dev is None:
-        held[random.permutation(rows)[: min(DEV_AT_MOST, max(1, round(DEV_SHARE * len(rows))))]] = True
-    else:
-        held[np.asarray(list(dev), np.int64)] = True
+    held = _held(dev, rows, len(asked), random)
     train, kept = rows[~held[rows]], rows[held[rows]]
     if len(train) == 0 or len(kept) == 0:
         raise InvalidParameter(
             f"The 'queries' parameter must leave some to train and some to choose on. Got {len(train)} and {len(kept)}."
         )
+    train = np.sort(random.permutation(train)[: settings.max_queries])
     if len(train) < settings.batch:
         raise InvalidParameter(
             f"The 'queries' parameter must hold at least one batch ({settings.batch}). Got {len(train)} to train on "
             f"instead; give more queries or a smaller batch."
         )
-    train = np.sort(random.permutation(train)[: settings.max_queries])
 
     def chosen(which: I64) -> Queries:
         offsets, terms = np.zeros(len(which) + 1, np.uint64), np.zeros(0, np.uint32)
@@ -192,6 +198,19 @@ def _queries(
         return Queries(asked[which], offsets, terms, None if positives is None else [known[i] for i in which])
 
     return chosen(train), chosen(kept[:DEV_AT_MOST])
+
+
+def _held(dev: Sequence[int] | None, rows: I64, n: int, random: np.random.Generator) -> Array:
+    """Which queries are held out: those that are named, or a share of those that may be learned from."""
+    held = np.zeros(n, bool)
+    if dev is None:
+        held[random.permutation(rows)[: min(DEV_AT_MOST, max(1, round(DEV_SHARE * len(rows))))]] = True
+        return held
+    positions = np.asarray(list(dev), np.int64)
+    if len(positions) and not 0 <= positions.min() <= positions.max() < n:
+        raise invalid("dev", f"positions of the {n} queries", f"{positions.min()} to {positions.max()}")
+    held[positions] = True
+    return held
 
 
 class _Run:
@@ -240,7 +259,7 @@ class _Run:
             raise invalid("codec", "PQ or OPQ: there is nothing to train otherwise", repr(self.start.codec.spec))
         kind = JPQLoop if method == "jpq" else Loop
         checkpoints = None if folder is None else folder / "checkpoints"
-        name = checksum(self.vectors[:1000], train.queries.vectors, dev.queries.vectors)
+        name = json.dumps([record["data"], self._start_name(), None if scorer is None else scorer.backbone.fingerprint])
         loop = kind(students, self.vectors, temperature, self.settings, folder=checkpoints, data=name)
         loop.run(train, dev, self.bars)
         loop.students.cpu()
@@ -264,6 +283,19 @@ class _Run:
         model = Model(self.start.dim, self.start.metric, clusters, terms, codec, None, None)
         return Parts(model, record, weights, mapped)
 
+    def _start_name(self) -> list[str]:
+        """Names what training begins with: clusters, codec and terms."""
+        start = self.start
+        named = [
+            start.codec.encoding_name,
+            checksum(*(start.codec.arrays[name] for name in sorted(start.codec.arrays))),
+        ]
+        if start.clusters is not None:
+            named.append(checksum(start.clusters.anchors, start.clusters.centroids))
+        if start.terms is not None:
+            named += [checksum(start.terms.df, start.terms.mean_scores), start.terms.tokenizer.fingerprint]
+        return named
+
     # -- the students -------------------------------------------------------------------------------------------------
 
     def _codes(self, codec: Codec) -> Array:
@@ -278,7 +310,7 @@ class _Run:
         return Codebooks(
             codec,
             unpacked(self._codes(codec), codec),
-            rotation=self.settings.rotation,
+            rotation=self.settings.rotation and "rotation" in codec.arrays,
             anchors=self.start.clusters.anchors if residual and self.start.clusters is not None else None,
             labels=self.labels if residual else None,
         )
@@ -370,3 +402,12 @@ def unpacked(codes: Array, codec: Codec) -> Array:
         return codes
     both = np.stack([codes & 15, codes >> 4], axis=2).reshape(len(codes), -1)
     return np.ascontiguousarray(both[:, :n_subspaces])
+
+
+def _versions() -> Iterator[tuple[str, str]]:
+    yield "hi2", __version__
+    for name in ("numpy", "torch", "transformers", "faiss-cpu"):
+        try:
+            yield name, metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue

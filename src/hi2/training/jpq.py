@@ -38,7 +38,7 @@ class JPQLoop(Loop):
                 self._documents = codec.decoded()
             self._asked += 1
             count = min(NEGATIVES, len(self._documents))
-            best = (vectors @ codec.rotation.T @ self._documents.T).topk(count, dim=1).indices.cpu().numpy()
+            best = codec.live(vectors, self._documents).topk(count, dim=1).indices.cpu().numpy()
         pool = np.unique(np.concatenate([best.ravel(), *batch.positives]))
         scores = codec.logits(vectors, Batch(batch.vectors, batch.terms, pool, batch.positives), self._temperature)
         rows = [
@@ -46,17 +46,13 @@ class JPQLoop(Loop):
             for i, own in enumerate(best)
         ]
         loss = torch.stack(rows).mean()
-        return {"codec": loss, "query": torch.zeros_like(loss)}
+        # One loss stands for both, so that both are kept from the same epoch; it is minimised once.
+        return {"codec": loss, "query": loss.detach()}
 
     def _look(self, dev: Examples) -> None:
-        self._documents = None
+        self._documents, self._asked = None, 0
         super()._look(dev)
-        # One loss stands for both, so both are kept from the same epoch.
-        self.curve.dev["query"] = list(self.curve.dev["codec"])
-        if self.curve.dev["codec"][-1] == min(self.curve.dev["codec"]):
-            state = self.students["query"].state_dict()
-            self._best["query"] = {key: tensor.detach().clone() for key, tensor in state.items()}
-        self._documents = None
+        self._documents, self._asked = None, 0
 
 
 def _pairs(scores: torch.Tensor, positives: I64, negatives: I64) -> torch.Tensor:

@@ -20,6 +20,8 @@ from hi2.training.settings import Settings
 from hi2.types import Floats
 
 CHECKPOINT = "checkpoint.pt"
+#: Settings that may differ when a run is gone on with.
+PACE = ("rate", "epochs", "patience")
 
 
 class Diverged(Error):
@@ -60,8 +62,9 @@ class Loop:
         self._adam = torch.optim.Adam(learns, lr=settings.rate)
         self._best: dict[str, dict[str, torch.Tensor]] = {}
         self._folder, self._epoch = folder, 0
-        #: What a checkpoint must be of to be gone on with.
-        self._identity = json.dumps([settings.to_json(), data, sorted(students)], sort_keys=True)
+        #: What a checkpoint must be of to be gone on with; how fast and how long may change.
+        fixed = {name: value for name, value in settings.to_json().items() if name not in PACE}
+        self._identity = json.dumps([fixed, data, sorted(students)], sort_keys=True)
 
     def run(self, examples: Examples, dev: Examples, bars: Progress) -> None:
         """Train until the dev queries gain nothing more; leave every student at its best."""
@@ -75,6 +78,7 @@ class Loop:
                 self.curve.train.append(self._one_epoch(examples))
                 self._epoch += 1
                 self._look(dev)
+                self._check_finite()
                 self._save()
                 advance(1)
         for name, state in self._best.items():
@@ -98,13 +102,14 @@ class Loop:
     def _one_epoch(self, examples: Examples) -> float:
         total = 0.0
         step = 0
+        torch.manual_seed(1_000_003 * self._settings.seed + self._epoch)  # dropout, the same when a run is gone on with
         self.students.train()
         for step, batch in enumerate(examples.batches(self._settings, self._epoch), 1):
             loss = torch.stack(list(self.losses(batch).values())).sum()
             if not torch.isfinite(loss):
                 raise Diverged(
                     f"The loss is {float(loss.detach())} in epoch {self._epoch + 1}, step {step}: lower 'rate' "
-                    f"({self._settings.rate:g}). The checkpoint of the epoch before is kept."
+                    f"({self._settings.rate:g}) and go on from the checkpoint of the epoch before."
                 )
             self._adam.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
@@ -125,6 +130,15 @@ class Loop:
             if not self.curve.dev[name] or value < min(self.curve.dev[name]):
                 self._best[name] = {key: tensor.detach().clone() for key, tensor in student.state_dict().items()}
             self.curve.dev[name].append(value)
+
+    def _check_finite(self) -> None:
+        """Refuse to keep what an epoch's last step spoilt."""
+        finite = all(bool(torch.isfinite(parameter).all()) for parameter in self.students.parameters())
+        if not finite or not all(np.isfinite(values[-1]) for values in self.curve.dev.values()):
+            raise Diverged(
+                f"Epoch {self._epoch} ended in numbers that are not finite: lower 'rate' ({self._settings.rate:g}) and "
+                f"go on from the checkpoint of the epoch before."
+            )
 
     def _settled(self) -> bool:
         """Whether no student has gained for some looks."""
@@ -165,6 +179,8 @@ class Loop:
                 raise InvalidParameter(f"{path} is of other settings or data. Remove it, or train into another folder.")
             self.students.load_state_dict(state["students"])
             self._adam.load_state_dict(state["adam"])
+            for group in self._adam.param_groups:
+                group["lr"] = self._settings.rate
         except InvalidParameter:
             raise
         except Exception as error:

@@ -105,8 +105,10 @@ def scorer_files(scorer: Scorer) -> tuple[bytes, bytes, bytes | None]:
     from safetensors.torch import save
 
     backbone = scorer.backbone
+    stored = backbone.model.config.to_diff_dict()
+    kept = {name: value for name, value in stored.items() if name not in ("dtype", "torch_dtype")}
     config = {
-        "transformer": {**backbone.model.config.to_diff_dict(), "model_type": backbone.model.config.model_type},
+        "transformer": {**kept, "model_type": backbone.model.config.model_type},
         "begin": backbone.begin,
         "end": backbone.end,
         "max_tokens": backbone.max_tokens,

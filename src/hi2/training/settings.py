@@ -57,7 +57,7 @@ class Settings:
             depth=(1, None),
             patience=(1, None),
             max_queries=(1, None),
-            max_tokens=(1, 512),
+            max_tokens=(3, 512),
             layers=(1, None),
             trainable_layers=(0, None),
             seed=(0, 2**31 - 1),

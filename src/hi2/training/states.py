@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from hi2.errors import MissingExtra, invalid
+from hi2.errors import Error, MissingExtra, invalid
 from hi2.progress import Progress
 from hi2.selectors.learned import framed, padded
 from hi2.text.tokenizer import Analyzer
@@ -43,7 +44,7 @@ class Backbone:
                 "A term scorer needs an extra; install it with: pip install 'hi2[train]', or train --light"
             ) from error
         try:
-            model = transformers.AutoModel.from_pretrained(source, attn_implementation="eager").eval()
+            model = transformers.AutoModel.from_pretrained(source, attn_implementation="eager").float().eval()
             tokenizer = transformers.AutoTokenizer.from_pretrained(source)
         except Exception as error:
             must = "the folder of a transformers model (a local path always works), or a name where the hub is reached"
@@ -124,9 +125,10 @@ def kept_states(folder: Path, texts: Sequence[str], backbone: Backbone, bars: Pr
         values = np.lib.format.open_memmap(path, mode="r+")
     else:
         mark.write_text(json.dumps({"batches": 0}))
-        values = np.lib.format.open_memmap(path, mode="w+", dtype=np.float16, shape=shape)
+        values = _reserved(path, shape)
     order = np.argsort(lengths, kind="stable")
     batches = [order[begin : begin + _TEXTS_AT_A_TIME] for begin in range(0, len(order), _TEXTS_AT_A_TIME)]
+    backbone.model.to("cuda" if torch.cuda.is_available() else "cpu")
     with bars.phase("states of documents", len(batches)) as advance:
         advance(min(done, len(batches)))
         for number in range(done, len(batches)):
@@ -141,4 +143,19 @@ def kept_states(folder: Path, texts: Sequence[str], backbone: Backbone, bars: Pr
                 mark.write_text(json.dumps({"batches": number + 1}))
     values.flush()
     mark.unlink(missing_ok=True)
+    backbone.model.to("cpu")
     return States(offsets, tokens, values)
+
+
+def _reserved(path: Path, shape: tuple[int, int]) -> Any:
+    """Return a new array on disk whose every byte has its place: a full disk is an error now, not a signal later."""
+    values = np.lib.format.open_memmap(path, mode="w+", dtype=np.float16, shape=shape)
+    try:
+        with path.open("r+b") as file:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+    except OSError as error:
+        del values
+        path.unlink(missing_ok=True)
+        raise Error(f"{path} cannot be written: {error}. It takes {2 * shape[0] * shape[1]:,} bytes.") from error
+    return values

@@ -82,6 +82,13 @@ class Codebooks(nn.Module):
         parts = [self._words(self._codes[begin : begin + 16_384]) for begin in range(0, len(self._codes), 16_384)]
         return torch.cat(parts)
 
+    def live(self, vectors: torch.Tensor, decoded: torch.Tensor) -> torch.Tensor:
+        """Return the scores of all documents as a search would score them now."""
+        scores = vectors @ self.rotation.T @ decoded.T
+        if self._anchors is not None and self._labels is not None:
+            scores = scores + (vectors @ self._anchors.to(vectors.device).T)[:, torch.from_numpy(self._labels)]
+        return scores
+
     def penalty(self, pool: I64, temperature: float) -> torch.Tensor | None:
         """Nothing is added."""
         return None

@@ -12,7 +12,7 @@ from hi2.errors import invalid
 from hi2.evaluation.peers.hybrid import ClustersOnly, Hybrid, HybridOPQ
 from hi2.evaluation.peers.peer import Setting
 from hi2.index import HybridIndex
-from hi2.parts import Parts
+from hi2.parts import Parts, checksum
 from hi2.types import Array, Floats
 
 
@@ -22,6 +22,7 @@ class Trained(HybridOPQ):
     needs: ClassVar[str] = "parts that 'hi2 train' wrote (--trained FOLDER)"
     #: The folder of its parts, within the folder of all: the method that trained them.
     method: ClassVar[str]
+    has_terms: ClassVar[bool] = True
 
     def __init__(self, folder: Path) -> None:
         self._parts = Parts.load(folder)
@@ -29,16 +30,16 @@ class Trained(HybridOPQ):
     def build(self, vectors: Floats, texts: Sequence[str], *, threads: int) -> None:
         """File the documents by the trained parts."""
         parts = self._parts
-        if parts.model.dim != vectors.shape[1] or parts.record["n_documents"] != len(vectors):
-            got = f"{parts.record['n_documents']} documents of dimension {parts.model.dim}"
+        if parts.record["data"]["vectors"] != checksum(vectors):
+            got = f"other {parts.record['n_documents']} documents of dimension {parts.model.dim}"
             raise invalid("--trained", f"trained on these {len(vectors)} vectors of {vectors.shape[1]}", got)
         self.index = HybridIndex.build(
             vectors,
             texts,
             clusters=parts.clusters,
-            terms=parts.terms,
+            terms=parts.terms if self.has_terms else None,
             codec=parts.codec,
-            term_weights=parts.term_weights,
+            term_weights=parts.term_weights if self.has_terms else None,
             threads=threads,
             progress=False,
         )
@@ -63,6 +64,7 @@ class DistillVQ(Trained, ClustersOnly):
 
     name = "Distill-VQ"
     method = "distill-vq"
+    has_terms = False
 
     def sweep(self) -> Sequence[Setting]:
         """Return rising numbers of clusters."""
