@@ -6,8 +6,9 @@ import gc
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,14 @@ class Trial:
     build_seconds: float = 0.0
     build_peak_bytes: int | None = None
     tried: list[Tried] = field(default_factory=list)
+    #: What was measured already: several experiments may ask for the same.
+    _known: dict[tuple[str, ...], Any] = field(default_factory=dict)
+
+    def _once(self, what: str, setting: Setting, measure: Callable[[], Any]) -> Any:
+        key = (what, repr(sorted(setting.items())))
+        if key not in self._known:
+            self._known[key] = measure()
+        return self._known[key]
 
     @classmethod
     def build(cls, peer: Peer, task: Task, *, threads: int) -> Trial:
@@ -126,11 +135,14 @@ class Trial:
         """
         questions = self.task.test
         clocked = questions.first(CLOCKED_BRIEFLY if brief else CLOCKED)
-        self._times(questions.first(20), setting)
-        times = np.median([self._times(clocked, setting) for _ in range(REPEATS)], axis=0)
-        rows = self.rows(questions, setting, K)
+
+        def clock() -> Array:
+            self._times(questions.first(20), setting)
+            return np.median([self._times(clocked, setting) for _ in range(REPEATS)], axis=0)
+
+        times = self._once(f"times of {len(clocked.ids)}", setting, clock)
         deepest = max([K, *(m.k for m in measures)])
-        deep = self.rows(questions, setting, deepest) if deepest > K else rows
+        rows, deep = (self._once(f"best {k}", setting, partial(self.rows, questions, setting, k)) for k in (K, deepest))
         values = {str(m): self.values(questions, deep if m.k > K else rows, m) for m in measures}
         for k in (10, K):
             pairs = zip(rows, exact, strict=True)
@@ -150,7 +162,7 @@ class Trial:
             throughput,
             self.scored(questions, setting),
             deep,
-            {} if brief else self._parts(setting, rows),
+            {} if brief else self._once("parts", setting, partial(self._parts, setting, rows)),
         )
 
     def _parts(self, setting: Setting, rows: list[list[int]]) -> dict[str, float]:
