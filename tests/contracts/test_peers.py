@@ -10,6 +10,7 @@ import pytest
 
 import hi2
 from hi2.evaluation.peers import PEERS
+from hi2.evaluation.peers.trained import Trained
 
 pytestmark = pytest.mark.slow
 
@@ -25,6 +26,18 @@ def weights(text):
     return {word: n / length for word, n in counts.items()}
 
 
+def trained(method, corpus, folder):
+    """Parts of a short training; the supervised index takes any that have terms."""
+    pytest.importorskip("torch", reason="needs the extra 'train'")
+    from hi2.training import Settings, distill
+
+    settings = Settings(method="light" if method == "hi2" else method, epochs=1, batch=8, depth=20)
+    given = {"query_vectors": corpus.query_vectors, "clusters": hi2.KMeans(8), "settings": settings, "progress": False}
+    codec = None if method == "ivf" else hi2.PQ(32)
+    distill(corpus.vectors, corpus.texts, list(corpus.query_texts), codec=codec, **given).save(folder)
+    return folder
+
+
 @pytest.fixture(scope="module", params=list(PEERS))
 def built(request, corpus, tmp_path_factory):
     name = request.param
@@ -36,6 +49,8 @@ def built(request, corpus, tmp_path_factory):
     if name == "DocT5":
         (folder / "expansions.txt").write_text("\n".join(" ".join(t.split()[:5]) for t in corpus.texts))
         given = (folder / "expansions.txt",)
+    elif issubclass(PEERS[name], Trained):
+        given = (trained(PEERS[name].method, corpus, folder / "parts"),)
     elif PEERS[name].needs:
         lines = (json.dumps({"id": i, "vector": weights(t)}) for i, t in enumerate(corpus.texts))
         (folder / "documents.jsonl").write_text("\n".join(lines))
