@@ -167,10 +167,10 @@ def load_training(
     judged = read.collection.judgements("train", passages=read.passages)
     _, held, tuning = _tuning(read.collection, "test", read.passages)
     reported = set(read.collection.judgements("test").queries) if "test" in read.collection.splits else set()
-    held = [id for id in held if id not in reported]
-    left_out = {*held, *reported}
-    known = {_plain(read.queries[id]) for id in left_out if id in read.queries}
-    ids = [id for id in judged.queries if id not in left_out and _plain(read.queries[id]) not in known]
+    texts = {_plain(read.queries[id]) for id in reported}  # the same question under another id is out too
+    held = [id for id in held if id not in reported and _plain(read.queries[id]) not in texts]
+    left_out, texts = {*held, *reported}, texts | {_plain(read.queries[id]) for id in held}
+    ids = [id for id in judged.queries if id not in left_out and _plain(read.queries[id]) not in texts]
     place, rows = ({id: row for row, id in enumerate(known)} for known in (read.passages, read.queries))
     positives = None
     if isinstance(judged, Grades) and isinstance(tuning, Grades):
