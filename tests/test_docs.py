@@ -132,6 +132,8 @@ def test_the_paper_page_names_what_exists():
     names = re.findall(r"`(hi2(?:\.\w+)+)`", text)
     assert len(names) > 10
     for name in names:
+        if name.startswith("hi2.training") and importlib.util.find_spec("torch") is None:
+            continue
         parts = name.split(".")
         for cut in range(len(parts), 0, -1):
             try:
