@@ -89,9 +89,7 @@ def collect(
         bags = weigh(reader.tokenizer, term_weights)
         _check_count("term_weights", len(bags), source.n)
     elif term_weights is not None:
-        raise invalid(
-            "term_weights", "left out: terms are counted, not TermWeights", type(term_weights).__name__
-        )
+        raise invalid("term_weights", "left out: terms are counted, not TermWeights", type(term_weights).__name__)
     elif reader is not None and texts is None:
         raise invalid("texts", "given, one string a document, or terms=None for an index without terms", None)
     if passed is None:

@@ -185,3 +185,23 @@ def test_wordllama_reads_the_vectors_of_its_package():
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.1
     assert not encoder([""]).any()
+
+
+def test_the_output_of_an_onnx_model_that_holds_vectors_is_taken():
+    """Models name and order their outputs as they like; some are as wide as the text is long."""
+    from pathlib import Path
+    from types import SimpleNamespace
+
+    from hi2.encoders.onnx import _vectors_of
+
+    def output(name, *shape):
+        return SimpleNamespace(name=name, shape=list(shape))
+
+    mask, states = output("output", "batch", "tokens"), output("422", "b", "t", 384)
+    pooled, named = output("461", "b", 384), output("sentence_embedding", "b", "d")
+    model = Path("m.onnx")
+    assert _vectors_of([mask, pooled, states], model) == "422"
+    assert _vectors_of([mask, pooled], model) == "461"
+    assert _vectors_of([states, named], model) == "sentence_embedding"
+    with pytest.raises(hi2.InvalidParameter, match="fixed width"):
+        _vectors_of([mask], model)

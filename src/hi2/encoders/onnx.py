@@ -27,8 +27,8 @@ def _bert() -> Any:
 class OnnxEncoder:
     """Encode with onnxruntime; needs the extra ``onnx``.
 
-    A model that gives token states is pooled as ``pooling`` says ('mean' or 'cls'); one that gives (n, dim) is taken as
-    it is.
+    Of a model's outputs ``sentence_embedding`` is taken as it is; else token states, pooled as ``pooling`` says ('mean'
+    or 'cls'); else (n, dim). Outputs whose width depends on the text are no vectors.
     """
 
     def __init__(
@@ -61,6 +61,7 @@ class OnnxEncoder:
         self._tokenizer.enable_truncation(max_length)
         self._tokenizer.enable_padding()
         self._inputs = [value.name for value in self._session.get_inputs()]
+        self._output = _vectors_of(self._session.get_outputs(), models[0])
         self.source = str(folder.resolve())
         self._pooling, self._prefix, self._normalise, self._batch_size = pooling, prefix, normalise, batch_size
 
@@ -74,7 +75,7 @@ class OnnxEncoder:
                 "attention_mask": np.array([one.attention_mask for one in encoded], np.int64),
                 "token_type_ids": np.array([one.type_ids for one in encoded], np.int64),
             }
-            output = self._session.run(None, {name: known[name] for name in self._inputs})[0]
+            output = self._session.run([self._output], {name: known[name] for name in self._inputs})[0]
             parts.append(self._pooled(np.asarray(output, np.float32), known["attention_mask"]))
         vectors: Floats = np.concatenate(parts) if parts else np.zeros((0, 0), np.float32)
         if self._normalise:
@@ -89,3 +90,18 @@ class OnnxEncoder:
         weights = mask[:, :, None].astype(np.float32)
         mean: Floats = (states * weights).sum(1) / np.maximum(weights.sum(1), 1)
         return mean
+
+
+def _vectors_of(outputs: Sequence[Any], model: Path) -> str:
+    """The output that holds vectors: one whose width is fixed, or which does not tell its shape."""
+    named = [one for one in outputs if one.name == "sentence_embedding"]
+    for found in (
+        named,
+        [one for one in outputs if len(one.shape) == 3 and isinstance(one.shape[2], int)],
+        [one for one in outputs if len(one.shape) == 2 and isinstance(one.shape[1], int)],
+        [one for one in outputs if len(one.shape) == 3],
+    ):
+        if found:
+            return str(found[0].name)
+    shapes = ", ".join(f"{one.name} {one.shape}" for one in outputs)
+    raise invalid("source", "a model that gives token states or vectors of a fixed width", f"'{model}' with {shapes}")
