@@ -415,6 +415,6 @@ def test_a_spoilt_mark_of_progress_starts_again(tmp_path):
     encoder = hi2.StaticEncoder()
     texts = [f"text {i}" for i in range(5)]
     np.lib.format.open_memmap(tmp_path / "corpus.part", mode="w+", dtype=np.float16, shape=(5, 256)).flush()
-    (tmp_path / "corpus.json").write_text("")
+    (tmp_path / "corpus.mark").write_text("")
     made = kept_vectors(tmp_path / "corpus.npy", texts, encoder, SILENT)
     np.testing.assert_allclose(made, encoder(texts), atol=1e-3)

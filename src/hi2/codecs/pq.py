@@ -63,10 +63,13 @@ class PQ:
 def restore_product(spec: PQ, dim: int, arrays: Mapping[str, Array]) -> Codec:
     """Return the codec with these codebooks, and others that choose codes where training left those alone."""
     own = {name: arrays[name] for name in ("codebooks", "rotation") if name in arrays}
-    before = {name: arrays.get(ENCODING + name, array) for name, array in own.items()}
-    native, encoding = (_native.Codec.pq(dim, part["codebooks"], part.get("rotation")) for part in (own, before))
-    trained = any(name.startswith(ENCODING) for name in arrays)
-    return Codec(spec, dict(arrays), native, encoding if trained else None)
+    before = {name: arrays[ENCODING + name] for name in own if ENCODING + name in arrays}
+    encoding = _product(dim, {**own, **before}) if before else None
+    return Codec(spec, dict(arrays), _product(dim, own), encoding)
+
+
+def _product(dim: int, arrays: Mapping[str, Array]) -> _native.Codec:
+    return _native.Codec.pq(dim, arrays["codebooks"], arrays.get("rotation"))
 
 
 def pad(vectors: Floats, subspaces: int) -> Floats:

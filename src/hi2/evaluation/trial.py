@@ -148,9 +148,8 @@ class Trial:
             pairs = zip(rows, exact, strict=True)
             values[f"agreement@{k}"] = np.array([recall(own, best[:k], k=k) for own, best in pairs])
         throughput = None
-        if self.peer.batches and not brief:
-            start = time.perf_counter()
-            self.peer.search_batch(questions.vectors, questions.texts, K, setting, threads=cores())
+        start = time.perf_counter()
+        if not brief and self.peer.search_batch(questions.vectors, questions.texts, K, setting, threads=cores()):
             throughput = len(questions.ids) / (time.perf_counter() - start)
         return Outcome(
             setting,

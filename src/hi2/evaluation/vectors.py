@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import numpy as np
 from hi2.encoders.encoder import Encoder, encode
 from hi2.errors import InvalidParameter, invalid
 from hi2.progress import Progress
+from hi2.storage.marks import read_mark, write_mark
 from hi2.types import Floats
 
 #: Texts encoded between two marks of how far the work has come.
@@ -42,11 +42,11 @@ def kept_vectors(path: Path, texts: Sequence[str], encoder: Encoder, progress: P
     if path.is_file():
         return given_vectors(path.parent, path.name, len(texts), "texts")
     path.parent.mkdir(parents=True, exist_ok=True)
-    part, mark = path.with_suffix(".part"), path.with_suffix(".json")
+    part, mark = path.with_suffix(".part"), path.with_suffix(".mark")
     first = encode(encoder, texts[:1])
     done = 0
     if part.is_file() and mark.is_file():
-        done = _rows_done(mark)
+        done = read_mark(mark)
         stored = np.lib.format.open_memmap(part, mode="r+")
         if stored.shape != (len(texts), first.shape[1]) or stored.dtype != np.float16:
             done = 0
@@ -58,19 +58,9 @@ def kept_vectors(path: Path, texts: Sequence[str], encoder: Encoder, progress: P
             batch = texts[begin : begin + STEP]
             stored[begin : begin + len(batch)] = encode(encoder, batch, dim=first.shape[1])
             stored.flush()
-            fresh = mark.with_suffix(".mark")
-            fresh.write_text(json.dumps({"rows": begin + len(batch)}))
-            fresh.replace(mark)
+            write_mark(mark, begin + len(batch))
             phase(len(batch))
     del stored
     part.replace(path)
     mark.unlink(missing_ok=True)
     return given_vectors(path.parent, path.name, len(texts), "texts")
-
-
-def _rows_done(mark: Path) -> int:
-    """How far the work had come; what cannot be read counts as nothing."""
-    try:
-        return int(json.loads(mark.read_text())["rows"])
-    except (ValueError, KeyError, TypeError):
-        return 0

@@ -136,14 +136,8 @@ def _from_csr(tokenizer: Analyzer, matrix: Any) -> Bags:
     rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     keep = (weights > 0) & (tokenizer.dropped[terms] == 0)
     rows, terms, weights = rows[keep], terms[keep], weights[keep]
-    order = np.lexsort((-weights, terms, rows))
-    rows, terms, weights = rows[order], terms[order], weights[order]
-    first = np.ones(len(rows), bool)
-    first[1:] = (rows[1:] != rows[:-1]) | (terms[1:] != terms[:-1])
-    lengths = np.bincount(rows[first], minlength=len(offsets) - 1)
-    bounds = np.zeros(len(offsets), np.uint64)
-    np.cumsum(lengths, out=bounds[1:])
-    return Bags(bounds, terms[first].astype(np.uint32), weights[first], lengths.astype(np.uint32))
+    bounds, own, values = _largest_of_each(rows, terms, weights, len(offsets) - 1)
+    return Bags(bounds, own, values, np.diff(bounds).astype(np.uint32))
 
 
 def largest(tokens: Array, counts: Array, scores: Floats, dropped: Array) -> Bags:
@@ -151,10 +145,16 @@ def largest(tokens: Array, counts: Array, scores: Floats, dropped: Array) -> Bag
     rows = np.repeat(np.arange(len(counts)), counts)
     keep = (scores > 0) & (dropped[tokens] == 0)
     lengths = np.bincount(rows[dropped[tokens] == 0], minlength=len(counts)).astype(np.uint32)
-    rows, terms, values = rows[keep], tokens[keep], scores[keep]
+    offsets, terms, values = _largest_of_each(rows[keep], tokens[keep], scores[keep], len(counts))
+    return Bags(offsets, terms, values, lengths)
+
+
+def _largest_of_each(rows: Array, terms: Array, values: Floats, n_rows: int) -> tuple[U64, U32, Floats]:
+    """Return offsets, terms and values of rows, terms rising, each with the largest of its values."""
     order = np.lexsort((-values, terms, rows))
     rows, terms, values = rows[order], terms[order], values[order]
     first = np.ones(len(rows), bool)
     first[1:] = (rows[1:] != rows[:-1]) | (terms[1:] != terms[:-1])
-    offsets = np.append(0, np.cumsum(np.bincount(rows[first], minlength=len(counts)))).astype(np.uint64)
-    return Bags(offsets, terms[first].astype(np.uint32), values[first].astype(np.float32), lengths)
+    offsets = np.zeros(n_rows + 1, np.uint64)
+    np.cumsum(np.bincount(rows[first], minlength=n_rows), out=offsets[1:])
+    return offsets, terms[first].astype(np.uint32), values[first].astype(np.float32)

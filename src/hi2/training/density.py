@@ -26,6 +26,8 @@ STRENGTHS = (1.0, 0.5)
 PROBES, CLUSTERS_A_PROBE, LOOKED_AT = 4, 16, 400
 #: Costs that are compared at, the highest at least so many documents above clusters alone.
 LOOKS, FEWEST = 8, 100
+#: The rank of a document that no list holds; ranks beyond ``PER_DOC`` are all alike.
+FAR = 255
 
 
 @dataclass(frozen=True)
@@ -61,19 +63,20 @@ def reach(
     rows, ranks = rows[order], ranks[order]
     starts = np.append(0, np.cumsum(np.bincount(selection.terms, minlength=selector.n_terms)))
     scored, found = np.zeros((len(wanted), len(PER_DOC))), np.zeros((len(wanted), len(PER_DOC)))
-    best = np.full(len(bags), 255, np.uint8)
+    best = np.full(len(bags), FAR, np.uint8)
     for i, targets in enumerate(wanted):
         spans = [slice(int(starts[term]), int(starts[term + 1])) for term in queries.own_terms(i)]
         own = np.concatenate([rows[span] for span in spans]) if spans else rows[:0]
         own_ranks = np.concatenate([ranks[span] for span in spans]) if spans else ranks[:0]
-        np.minimum.at(best, own, own_ranks.astype(np.uint8) + 1)  # what clusters alone hold stands at 0
+        # What clusters alone hold stands at 0, the best term of a document at 1.
+        np.minimum.at(best, own, np.minimum(own_ranks + 1, FAR - 1).astype(np.uint8))
         best[by_clusters[i]] = 0
         touched = np.unique(np.concatenate([own, by_clusters[i]]))
         reached = np.sort(best[touched])
         for j, per_doc in enumerate(PER_DOC):
             scored[i, j] = np.searchsorted(reached, per_doc, side="right")
             found[i, j] = np.mean(best[targets] <= per_doc)
-        best[touched] = 255
+        best[touched] = FAR
     return Reach(scored.mean(0), found.mean(0))
 
 

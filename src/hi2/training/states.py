@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import torch
 from hi2.errors import Error, MissingExtra, invalid
 from hi2.progress import Progress
 from hi2.selectors.learned import framed, padded
+from hi2.storage.marks import read_mark, write_mark
 from hi2.text.tokenizer import Analyzer
 from hi2.types import I64, Array, Floats
 
@@ -117,14 +117,14 @@ def kept_states(folder: Path, texts: Sequence[str], backbone: Backbone, bars: Pr
         tokens, offsets = backbone.tokens(texts)
     lengths = np.diff(offsets)
     name = hashlib.sha256(tokens.tobytes() + backbone.fingerprint.encode()).hexdigest()[:12]
-    path, mark = folder / f"states-{name}.npy", folder / f"states-{name}.json"
+    path, mark = folder / f"states-{name}.npy", folder / f"states-{name}.mark"
     shape = (int(offsets[-1]), backbone.width)
     done = 0
     if path.is_file():
-        done = int(json.loads(mark.read_text())["batches"]) if mark.is_file() else len(texts)
+        done = read_mark(mark) if mark.is_file() else len(texts)
         values = np.lib.format.open_memmap(path, mode="r+")
     else:
-        mark.write_text(json.dumps({"batches": 0}))
+        write_mark(mark, 0)
         values = _reserved(path, shape)
     order = np.argsort(lengths, kind="stable")
     batches = [order[begin : begin + _TEXTS_AT_A_TIME] for begin in range(0, len(order), _TEXTS_AT_A_TIME)]
@@ -140,7 +140,7 @@ def kept_states(folder: Path, texts: Sequence[str], backbone: Backbone, bars: Pr
             advance(1)
             if (number + 1) % _MARKED_EVERY == 0:
                 values.flush()
-                mark.write_text(json.dumps({"batches": number + 1}))
+                write_mark(mark, number + 1)
     values.flush()
     mark.unlink(missing_ok=True)
     backbone.model.to("cpu")

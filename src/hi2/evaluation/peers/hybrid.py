@@ -15,7 +15,6 @@ class Hybrid(Peer):
     """One bit a dimension, rescored by bytes."""
 
     name = "hi2"
-    batches = True
     codec: ClassVar[CodecSpec] = RaBitQ()
     refine: ClassVar[CodecSpec | None] = SQ8()
     depths: ClassVar[tuple[int, ...]] = (2, 3, 4, 6, 10)
@@ -30,9 +29,10 @@ class Hybrid(Peer):
         """Search by vector and text."""
         return self.index.search(vector, text, k=k, **setting).ids
 
-    def search_batch(self, vectors: Floats, texts: Sequence[str], k: int, setting: Setting, *, threads: int) -> None:
+    def search_batch(self, vectors: Floats, texts: Sequence[str], k: int, setting: Setting, *, threads: int) -> bool:
         """Search in one call with these threads."""
         self.index.search(vectors, list(texts), k=k, threads=threads, **setting)
+        return True
 
     def candidates(self, vector: Floats, text: str, setting: Setting) -> tuple[Array, Array] | None:
         """Return all that either side's lists hold."""

@@ -20,8 +20,6 @@ class Peer(ABC):
     name: ClassVar[str]
     #: What the system must be given beside vectors and texts, None if nothing.
     needs: ClassVar[str | None] = None
-    #: Whether ``search_batch`` shares its threads; where it does not, no throughput is reported.
-    batches: ClassVar[bool] = False
 
     @abstractmethod
     def build(self, vectors: Floats, texts: Sequence[str], *, threads: int) -> None:
@@ -53,9 +51,9 @@ class Peer(ABC):
         """Return the rows a query meets by clusters and by terms, None where the system has no such lists."""
         return None
 
-    def search_batch(self, vectors: Floats, texts: Sequence[str], k: int, setting: Setting, *, threads: int) -> None:
-        """Search many at once with these threads; only its time is looked at."""
-        raise NotImplementedError
+    def search_batch(self, vectors: Floats, texts: Sequence[str], k: int, setting: Setting, *, threads: int) -> bool:
+        """Search many at once with these threads; return whether the system can. Only its time is looked at."""
+        return False
 
 
 def extra(name: str, error: ImportError, which: str = "peers") -> MissingExtra:
@@ -74,7 +72,6 @@ class FaissPeer(Peer):
     """What the systems of faiss share."""
 
     index: Any
-    batches = True
     #: faiss's counter of distances, None where it keeps none.
     stats: ClassVar[str | None] = None
 
@@ -91,13 +88,14 @@ class FaissPeer(Peer):
         rows: Array = self.index.search(vector[None], k, params=self.parameters(setting))[1][0]
         return rows
 
-    def search_batch(self, vectors: Floats, texts: Sequence[str], k: int, setting: Setting, *, threads: int) -> None:
+    def search_batch(self, vectors: Floats, texts: Sequence[str], k: int, setting: Setting, *, threads: int) -> bool:
         """Search in one call with these threads."""
         faiss = load_faiss()
 
         faiss.omp_set_num_threads(threads)
         self.index.search(vectors, k, params=self.parameters(setting))
         faiss.omp_set_num_threads(1)
+        return True
 
     def parameters(self, setting: Setting) -> Any:
         """Return faiss's search parameters for a setting."""

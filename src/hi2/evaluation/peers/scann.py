@@ -19,7 +19,6 @@ class ScaNN(Peer):
 
     name = "ScaNN"
     index: Any
-    batches = True
 
     def build(self, vectors: Floats, texts: Sequence[str], *, threads: int) -> None:
         """Cluster, encode, keep the vectors for rescoring."""
@@ -42,11 +41,12 @@ class ScaNN(Peer):
         ]
         return rows
 
-    def search_batch(self, vectors: Floats, texts: Sequence[str], k: int, setting: Setting, *, threads: int) -> None:
+    def search_batch(self, vectors: Floats, texts: Sequence[str], k: int, setting: Setting, *, threads: int) -> bool:
         """Search in one call, as parallel as it likes."""
         self.index.search_batched_parallel(
             vectors, k, leaves_to_search=setting["leaves"], pre_reorder_num_neighbors=setting["reorder"]
         )
+        return True
 
     def sweep(self) -> Sequence[Setting]:
         """Return rising leaves at three depths."""

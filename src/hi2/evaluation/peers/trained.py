@@ -88,9 +88,9 @@ class JPQ(DistillVQ):
         """Map the query, then search."""
         return Hybrid.search(self, self._mapped(vector), text, k, setting)
 
-    def search_batch(self, vectors: Floats, texts: Sequence[str], k: int, setting: Setting, *, threads: int) -> None:
+    def search_batch(self, vectors: Floats, texts: Sequence[str], k: int, setting: Setting, *, threads: int) -> bool:
         """Map the queries, then search."""
-        Hybrid.search_batch(self, self._mapped(vectors), texts, k, setting, threads=threads)
+        return Hybrid.search_batch(self, self._mapped(vectors), texts, k, setting, threads=threads)
 
     def scored(self, vector: Floats, text: str, k: int, setting: Setting) -> int:
         """Return how many documents a query scores."""

@@ -17,7 +17,6 @@ class USearch(Peer):
 
     name = "usearch"
     index: Any
-    batches = True
 
     def build(self, vectors: Floats, texts: Sequence[str], *, threads: int) -> None:
         """Link the documents."""
@@ -36,10 +35,11 @@ class USearch(Peer):
         rows: Array = self.index.search(vector, k, threads=1).keys
         return rows
 
-    def search_batch(self, vectors: Floats, texts: Sequence[str], k: int, setting: Setting, *, threads: int) -> None:
+    def search_batch(self, vectors: Floats, texts: Sequence[str], k: int, setting: Setting, *, threads: int) -> bool:
         """Search in one call with these threads."""
         self.index.expansion_search = setting["expansion"]
         self.index.search(vectors, k, threads=threads)
+        return True
 
     def sweep(self) -> Sequence[Setting]:
         """Return rising efforts."""
