@@ -11,9 +11,11 @@ import pytest
 import hi2
 from hi2.evaluation import experiment as lab
 from hi2.evaluation import trial
-from hi2.evaluation.experiment import Inputs, Plan, Results
+from hi2.evaluation.inputs import Inputs
 from hi2.evaluation.measures import Measure, agreement, mean_recall
+from hi2.evaluation.plan import Plan
 from hi2.evaluation.report import write
+from hi2.evaluation.results import Results, gathered
 from hi2.evaluation.runs import read_run, write_run
 from hi2.evaluation.stress import variants
 from hi2.evaluation.task import load_task
@@ -28,7 +30,7 @@ POINTS = Plan(
 
 def measured(plan, task, results, inputs, progress):
     lab.run([plan], task, results, inputs, progress)
-    return lab.gathered(plan, results)
+    return gathered(plan, results)
 
 
 @pytest.fixture(scope="module")
@@ -169,8 +171,8 @@ def test_several_experiments_build_a_system_once(task, tmp_path, monkeypatch):
     results = Results(tmp_path)
     lab.run([POINTS, curves], task, results, Inputs(), SILENT)
     assert built == ["Flat", "hi2 Flat", "faiss IVF-Flat"]
-    assert {line["system"] for line in lab.gathered(POINTS, results)} == {"Flat", "hi2 Flat", "faiss IVF-Flat"}
-    assert {line["system"] for line in lab.gathered(curves, results)} == {"Flat", "hi2 Flat"}
+    assert {line["system"] for line in gathered(POINTS, results)} == {"Flat", "hi2 Flat", "faiss IVF-Flat"}
+    assert {line["system"] for line in gathered(curves, results)} == {"Flat", "hi2 Flat"}
 
 
 @pytest.mark.parametrize("kind", ["points", "curves"])
@@ -359,7 +361,7 @@ def test_a_later_run_of_other_questions_is_not_mixed_in(folder, tmp_path):
     lab.run([POINTS], whole, results, Inputs(), SILENT)
     fewer = load_task(folder, vectors=folder / "given", limit=9, progress=SILENT)
     lab.run([POINTS.only(["hi2 Flat"])], fewer, results, Inputs(), SILENT)
-    lines = lab.gathered(POINTS, results)
+    lines = gathered(POINTS, results)
     assert {line["n_queries"] for line in lines} == {9}
     assert {line["system"] for line in lines} == {"Flat", "hi2 Flat"}
 

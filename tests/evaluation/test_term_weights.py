@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hi2
-from hi2.evaluation.experiment import Inputs
+from hi2.evaluation.inputs import Inputs
 from hi2.evaluation.judgements import Grades
 from hi2.evaluation.peers import PEERS
 from hi2.evaluation.peers.learned_sparse import DeepCT, DistilSPLADE, UniCOIL

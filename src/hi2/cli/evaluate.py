@@ -36,7 +36,8 @@ def run(
     if run_file is not None:
         _show(_judge(data, run_file, split, named))
         return
-    from hi2.evaluation.experiment import Inputs, Plan
+    from hi2.evaluation.inputs import Inputs
+    from hi2.evaluation.plan import Plan
     from hi2.evaluation.runs import write_run
     from hi2.evaluation.task import load_task
     from hi2.evaluation.trial import K, Trial, cores

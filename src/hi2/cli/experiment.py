@@ -38,9 +38,11 @@ def run(
 
     Example: hi2 experiment ablation --data scifact --vectors scifact/minilm --out results
     """
-    from hi2.evaluation.experiment import Inputs, Plan, Results, gathered
     from hi2.evaluation.experiment import run as run_plans
+    from hi2.evaluation.inputs import Inputs
+    from hi2.evaluation.plan import Plan
     from hi2.evaluation.report import write
+    from hi2.evaluation.results import Results, gathered
     from hi2.evaluation.task import load_task
 
     plans = [Plan.load(name).only(systems, against) for name in names]

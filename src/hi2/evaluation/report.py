@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from hi2.errors import MissingExtra
-from hi2.evaluation.experiment import Plan, parse_toml
 from hi2.evaluation.measures import Measure
+from hi2.evaluation.plan import Plan, parse_toml
 from hi2.evaluation.trial import CLOCKED, CLOCKED_BRIEFLY, K
 
 Line = dict[str, Any]

@@ -17,8 +17,8 @@ from hi2.arguments import thread_count
 from hi2.codecs import OPQ, Codec, CodecSpec, Flat
 from hi2.codecs.codec import ENCODING
 from hi2.documents import Documents, collect, residuals
-from hi2.encoders.encoder import Encoder, encode
-from hi2.errors import InvalidParameter, invalid
+from hi2.encoders.encoder import Encoder
+from hi2.errors import invalid
 from hi2.fitting import fit_model, term_reader
 from hi2.model import Model
 from hi2.parts import Parts, checksum, text_checksum
@@ -28,7 +28,7 @@ from hi2.selectors.learned import TermScorer
 from hi2.selectors.terms import BM25, LearnedTerms, TermSelector, fit_terms
 from hi2.text.bags import Bags
 from hi2.training.density import held_back
-from hi2.training.examples import COMMON, FEW, Examples, Queries, examples_of, query_terms
+from hi2.training.examples import COMMON, FEW, Examples, Queries, examples_of, queries_of
 from hi2.training.jpq import JPQLoop
 from hi2.training.loop import Loop
 from hi2.training.losses import temperature_for
@@ -38,11 +38,8 @@ from hi2.training.settings import Settings
 from hi2.training.states import Backbone, kept_states
 from hi2.training.students import Centroids, Codebooks, Gains, QueryMap
 from hi2.types import I64, Array, Floats
-from hi2.vectors import open_vectors
 from hi2.version import __version__
 
-#: Without a dev split this share of the queries is held out, at most so many.
-DEV_SHARE, DEV_AT_MOST = 0.1, 1000
 #: Without labels the teacher's best so many are what dev queries look for.
 WANTED = 10
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
@@ -87,7 +84,7 @@ def distill(
         vectors, texts, clusters, terms if wants_terms or texts is not None else None, codec, metric, n_threads, bars
     )
     data = documents.vectors.read(slice(0, documents.vectors.n))
-    asked, kept = _queries(queries, query_vectors, encoder, positives, dev, data, start, settings)
+    asked, kept = queries_of(queries, query_vectors, encoder, positives, dev, data, start, settings)
     train, held = (examples_of(own, data, documents.bags, start.terms, settings, bars) for own in (asked, kept))
     labels = None if start.clusters is None else start.clusters.assign(data, threads=n_threads)[0]
     run = _Run(start, documents, data, labels, settings, n_threads, bars)
@@ -146,71 +143,6 @@ def _start(
         progress=bars,
     )
     return documents, model
-
-
-def _queries(
-    texts: Sequence[str],
-    vectors: Any,
-    encoder: Encoder | None,
-    positives: Sequence[Sequence[int]] | None,
-    dev: Sequence[int] | None,
-    data: Floats,
-    model: Model,
-    settings: Settings,
-) -> tuple[Queries, Queries]:
-    """Training and dev queries; those without a positive are left out where there are labels."""
-    if vectors is None:
-        if encoder is None:
-            raise invalid("query_vectors", "given, or an encoder", None)
-        vectors = encode(encoder, list(texts), dim=model.dim)
-    own = open_vectors(vectors, metric=model.metric, dim=model.dim)
-    asked = own.read(slice(0, own.n))
-    for name, count in (("queries", len(texts)), ("positives", len(asked) if positives is None else len(positives))):
-        if count != len(asked):
-            raise invalid(name, f"one for each query vector ({len(asked)})", count)
-    rows = np.arange(len(asked))
-    if positives is not None:
-        known = [np.unique(np.asarray(list(found), np.int64)) for found in positives]
-        for i, found in enumerate(known):
-            if len(found) and not 0 <= found[0] <= found[-1] < len(data):
-                raise invalid("positives", f"rows of the {len(data)} documents", f"{found} of query {i}")
-        rows = np.array([i for i in rows if len(known[i])], np.int64)
-    if len(rows) == 0:
-        raise InvalidParameter("The 'queries' parameter must hold a query with a positive. Got none instead.")
-    random = np.random.default_rng(settings.seed)
-    held = _held(dev, rows, len(asked), random)
-    train, kept = rows[~held[rows]], rows[held[rows]]
-    if len(train) == 0 or len(kept) == 0:
-        raise InvalidParameter(
-            f"The 'queries' parameter must leave some to train and some to choose on. Got {len(train)} and {len(kept)}."
-        )
-    train = np.sort(random.permutation(train)[: settings.max_queries])
-    if len(train) < settings.batch:
-        raise InvalidParameter(
-            f"The 'queries' parameter must hold at least one batch ({settings.batch}). Got {len(train)} to train on "
-            f"instead; give more queries or a smaller batch."
-        )
-
-    def chosen(which: I64) -> Queries:
-        offsets, terms = np.zeros(len(which) + 1, np.uint64), np.zeros(0, np.uint32)
-        if model.terms is not None:
-            offsets, terms = query_terms(model.terms, [texts[i] for i in which])
-        return Queries(asked[which], offsets, terms, None if positives is None else [known[i] for i in which])
-
-    return chosen(train), chosen(kept[:DEV_AT_MOST])
-
-
-def _held(dev: Sequence[int] | None, rows: I64, n: int, random: np.random.Generator) -> Array:
-    """Which queries are held out: those that are named, or a share of those that may be learned from."""
-    held = np.zeros(n, bool)
-    if dev is None:
-        held[random.permutation(rows)[: min(DEV_AT_MOST, max(1, round(DEV_SHARE * len(rows))))]] = True
-        return held
-    positions = np.asarray(list(dev), np.int64)
-    if len(positions) and not 0 <= positions.min() <= positions.max() < n:
-        raise invalid("dev", f"positions of the {n} queries", f"{positions.min()} to {positions.max()}")
-    held[positions] = True
-    return held
 
 
 class _Run:

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from hi2.encoders.encoder import Encoder, encode
+from hi2.errors import InvalidParameter, invalid
+from hi2.model import Model
 from hi2.progress import Progress
 from hi2.selectors.terms import DEFAULT_QUERY_TERMS, TermSelector
 from hi2.text.bags import Bags
 from hi2.training.settings import Settings
 from hi2.types import I64, U32, U64, Array, Floats
+from hi2.vectors import open_vectors
 
 #: Terms in a larger share of the documents are neither mined by nor learned: their idf is next to nothing. No term is
 #: common that is in no more than a few.
 COMMON, FEW = 0.1, 100
+#: Without a dev split this share of the queries is held out, at most so many.
+DEV_SHARE, DEV_AT_MOST = 0.1, 1000
 _QUERIES_AT_A_TIME = 256
 
 
@@ -86,6 +93,71 @@ class Examples:
         if len(lexical) == 0:
             return hard
         return np.concatenate([hard, random.choice(lexical, min(settings.lexical, len(lexical)), replace=False)])
+
+
+def queries_of(
+    texts: Sequence[str],
+    vectors: Any,
+    encoder: Encoder | None,
+    positives: Sequence[Sequence[int]] | None,
+    dev: Sequence[int] | None,
+    data: Floats,
+    model: Model,
+    settings: Settings,
+) -> tuple[Queries, Queries]:
+    """Return training and dev queries; those without a positive are left out where there are labels."""
+    if vectors is None:
+        if encoder is None:
+            raise invalid("query_vectors", "given, or an encoder", None)
+        vectors = encode(encoder, list(texts), dim=model.dim)
+    own = open_vectors(vectors, metric=model.metric, dim=model.dim)
+    asked = own.read(slice(0, own.n))
+    for name, count in (("queries", len(texts)), ("positives", len(asked) if positives is None else len(positives))):
+        if count != len(asked):
+            raise invalid(name, f"one for each query vector ({len(asked)})", count)
+    rows = np.arange(len(asked))
+    if positives is not None:
+        known = [np.unique(np.asarray(list(found), np.int64)) for found in positives]
+        for i, found in enumerate(known):
+            if len(found) and not 0 <= found[0] <= found[-1] < len(data):
+                raise invalid("positives", f"rows of the {len(data)} documents", f"{found} of query {i}")
+        rows = np.array([i for i in rows if len(known[i])], np.int64)
+    if len(rows) == 0:
+        raise InvalidParameter("The 'queries' parameter must hold a query with a positive. Got none instead.")
+    random = np.random.default_rng(settings.seed)
+    held = _held(dev, rows, len(asked), random)
+    train, kept = rows[~held[rows]], rows[held[rows]]
+    if len(train) == 0 or len(kept) == 0:
+        raise InvalidParameter(
+            f"The 'queries' parameter must leave some to train and some to choose on. Got {len(train)} and {len(kept)}."
+        )
+    train = np.sort(random.permutation(train)[: settings.max_queries])
+    if len(train) < settings.batch:
+        raise InvalidParameter(
+            f"The 'queries' parameter must hold at least one batch ({settings.batch}). Got {len(train)} to train on "
+            f"instead; give more queries or a smaller batch."
+        )
+
+    def chosen(which: I64) -> Queries:
+        offsets, terms = np.zeros(len(which) + 1, np.uint64), np.zeros(0, np.uint32)
+        if model.terms is not None:
+            offsets, terms = query_terms(model.terms, [texts[i] for i in which])
+        return Queries(asked[which], offsets, terms, None if positives is None else [known[i] for i in which])
+
+    return chosen(train), chosen(kept[:DEV_AT_MOST])
+
+
+def _held(dev: Sequence[int] | None, rows: I64, n: int, random: np.random.Generator) -> Array:
+    """Which queries are held out: those that are named, or a share of those that may be learned from."""
+    held = np.zeros(n, bool)
+    if dev is None:
+        held[random.permutation(rows)[: min(DEV_AT_MOST, max(1, round(DEV_SHARE * len(rows))))]] = True
+        return held
+    positions = np.asarray(list(dev), np.int64)
+    if len(positions) and not 0 <= positions.min() <= positions.max() < n:
+        raise invalid("dev", f"positions of the {n} queries", f"{positions.min()} to {positions.max()}")
+    held[positions] = True
+    return held
 
 
 def examples_of(

@@ -1,0 +1,87 @@
+"""What must some systems be given? Predicted questions, term weights, trained parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hi2.errors import InvalidParameter, invalid
+from hi2.evaluation.peers import PEERS, Peer
+from hi2.evaluation.peers.learned_sparse import LearnedSparse
+from hi2.evaluation.peers.trained import Trained
+from hi2.evaluation.task import Task, digest
+from hi2.evaluation.term_weights import TermWeights, check_order, make_weights, read_weights
+from hi2.parts import PARTS
+from hi2.progress import Progress
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What some systems need: predicted questions; term weights, or models that make them; trained parts.
+
+    ``weights`` has, by system, a folder with documents.jsonl and queries.jsonl, or a model's folder or name on the hub
+    ("hub": its own); what a model makes is kept under ``cache``. ``trained`` has a folder of parts for every method.
+    """
+
+    expansions: Path | None = None
+    weights: Mapping[str, str] | None = None
+    cache: Path = Path("weights")
+    trained: Path | None = None
+    progress: Progress = field(default_factory=lambda: Progress(False))
+
+    def system(self, name: str, task: Task) -> Peer | None:
+        """Return the system, None where what it needs was not given."""
+        kind: Any = PEERS[name]
+        if kind.needs is None:
+            system: Peer = kind()
+            return system
+        if issubclass(kind, LearnedSparse):
+            source = (self.weights or {}).get(name)
+            return None if source is None else self._sparse(kind, source, task)
+        if issubclass(kind, Trained):
+            parts = None if self.trained is None else self.trained / kind.method
+            return None if parts is None or not (parts / PARTS).is_file() else kind(parts)
+        return None if self.expansions is None else kind(self.expansions)
+
+    def fingerprint(self, name: str) -> str:
+        """Return a name of the files a system is given."""
+        kind: Any = PEERS[name]
+        if kind.needs is None:
+            return ""
+        source: Any = self.expansions
+        if issubclass(kind, LearnedSparse):
+            source = (self.weights or {}).get(name)
+        elif issubclass(kind, Trained):
+            source = None if self.trained is None else self.trained / kind.method
+        return "" if source is None else _state_of_files(Path(source))
+
+    def _sparse(self, kind: type[LearnedSparse], source: str, task: Task) -> Peer:
+        texts = dict(zip([*task.tune.ids, *task.test.ids], [*task.tune.texts, *task.test.texts], strict=True))
+        folder = Path(source)
+        if not (folder / "documents.jsonl").is_file():
+            hub = kind.recipe.hub if source == "hub" else source
+            if hub is None:
+                raise invalid("--weights", f"{kind.name}=PATH of a model: the hub has none", f"'{kind.name}={source}'")
+            model = TermWeights(hub, kind.recipe)
+            folder = self.cache / f"{task.name}-{kind.name}-{digest(task.manifest, [source, *texts])}"
+            for file, ids, own in (
+                ("documents.jsonl", task.ids, task.texts),
+                ("queries.jsonl", list(texts), list(texts.values())),
+            ):
+                asked = file == "queries.jsonl"
+                make_weights(folder / file, ids, own, model, queries=asked, progress=self.progress)
+        check_order(folder / "documents.jsonl", task.ids)
+        weighed = {texts[id]: own for id, own in read_weights(folder / "queries.jsonl") if id in texts}
+        missing = [id for id, text in texts.items() if text not in weighed]
+        if missing:
+            raise InvalidParameter(f"{folder / 'queries.jsonl'}: no weights of query {missing[0]!r}.")
+        return kind(folder / "documents.jsonl", weighed)
+
+
+def _state_of_files(path: Path) -> str:
+    """Return a name of a file, or of a folder's files, by their sizes and times; of what is no path, itself."""
+    files = sorted(path.iterdir()) if path.is_dir() else [path] if path.is_file() else []
+    stated = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files if file.is_file()]
+    return f"{path.name} {stated}" if stated else str(path)

@@ -1,0 +1,88 @@
+"""What is to be measured? An experiment as its TOML file has it."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from hi2.errors import InvalidParameter, MissingExtra, invalid
+from hi2.evaluation.measures import Measure
+from hi2.evaluation.peers import PEERS
+
+KINDS, AXES = ("points", "curves", "stress"), ("milliseconds", "scored")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An experiment as its TOML file has it.
+
+    ``kind`` is 'points' (every system at one setting), 'curves' (every swept setting) or 'stress' (one setting, test
+    questions changed in several ways). A point is the fastest setting that reaches ``goal`` of Flat's Recall@100 on the
+    tuning questions, or the given ``setting``.
+    """
+
+    name: str
+    title: str
+    kind: str
+    systems: Sequence[str]
+    measures: Sequence[str]
+    paper: str = ""
+    goal: float = 0.99
+    against: str = ""
+    axis: str = "milliseconds"
+    setting: Mapping[str, Any] | None = None
+
+    @classmethod
+    def load(cls, name: str) -> Plan:
+        """Read a built-in experiment, or a TOML file of one's own."""
+        own = Path(name)
+        if own.suffix == ".toml" and own.is_file():
+            return cls._read(own.stem, own.read_text(encoding="utf-8"))
+        folder = resources.files("hi2.evaluation").joinpath("experiments")
+        known = sorted(file.name[:-5] for file in folder.iterdir() if file.name.endswith(".toml"))
+        known.remove("paper")
+        if name not in known:
+            raise invalid("name", f"one of {', '.join(known)}, or a .toml file", f"'{name}'")
+        return cls._read(name, folder.joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+
+    @classmethod
+    def _read(cls, name: str, text: str) -> Plan:
+        try:
+            plan = cls(name, **parse_toml(text))
+        except (TypeError, ValueError) as error:
+            raise InvalidParameter(f"The experiment '{name}' cannot be read: {error}.") from error
+        for field_name, value, known in (("kind", plan.kind, KINDS), ("axis", plan.axis, AXES)):
+            if value not in known:
+                raise invalid(field_name, f"one of {', '.join(known)}", f"'{value}' in the experiment '{name}'")
+        for measure in plan.measures:
+            Measure.named(measure)
+        for system in plan.systems:
+            if system not in PEERS:
+                raise invalid("systems", f"among {', '.join(PEERS)}", f"'{system}'")
+        return plan
+
+    def only(self, systems: Sequence[str] | None, against: str | None = None) -> Plan:
+        """Return the plan for some of its systems, or for others, tested against another."""
+        for option, names in (("--system", systems or []), ("--against", [against] if against else [])):
+            for name in names:
+                if name not in PEERS:
+                    raise invalid(option, f"one of {', '.join(PEERS)}", f"'{name}'")
+        chosen = list(systems or self.systems)
+        if against and against not in chosen:
+            chosen.append(against)
+        return replace(self, systems=chosen, against=against or self.against)
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Return the data of a TOML text."""
+    name = "tomllib" if importlib.util.find_spec("tomllib") else "tomli"  # Python 3.10 has no reader of its own
+    try:
+        data: dict[str, Any] = importlib.import_module(name).loads(text)
+    except ImportError as error:
+        raise MissingExtra("Experiments need an extra; install it with: pip install 'hi2[lab]'") from error
+    return data
