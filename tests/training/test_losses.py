@@ -10,9 +10,10 @@ torch = pytest.importorskip("torch", reason="needs the extra 'train'")
 from hi2.codecs import OPQ, PQ  # noqa: E402
 from hi2.text.bags import Bags  # noqa: E402
 from hi2.training.examples import Batch  # noqa: E402
-from hi2.training.jpq import _pairs  # noqa: E402
+from hi2.training.jpq import JPQLoop, _pairs  # noqa: E402
 from hi2.training.losses import commitment, divergence, temperature_for  # noqa: E402
-from hi2.training.students import Centroids, Codebooks, Gains  # noqa: E402
+from hi2.training.settings import Settings  # noqa: E402
+from hi2.training.students import Centroids, Codebooks, Gains, QueryMap  # noqa: E402
 
 RANDOM = np.random.default_rng(3)
 TEMPERATURE = 0.1
@@ -77,6 +78,23 @@ def gains():
     return Gains(Bags(offsets, terms, values, np.full(9, 3, np.uint32)), values, np.zeros(5, bool)).double()
 
 
+def scorer(layers=0):
+    transformers = pytest.importorskip("transformers", reason="needs the extra 'train'")
+    from hi2.training.scorer import Scorer
+    from hi2.training.states import Backbone, States
+
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=9, hidden_size=6, num_hidden_layers=2, num_attention_heads=2, intermediate_size=8
+    )
+    model = transformers.BertModel(config, add_pooling_layer=False).double().eval()
+    offsets = np.arange(0, 9 * 4 + 1, 4)
+    tokens = RANDOM.integers(0, 5, 9 * 4).astype(np.uint32)
+    states = States(offsets, tokens, RANDOM.standard_normal((len(tokens), 6)))
+    backbone = Backbone(model, None, 7, 8, 8, layers)
+    return Scorer(backbone, states, np.zeros(9, bool), np.zeros(9, bool)).double().eval()
+
+
 def batch_of(dim):
     terms = [np.array([1, 3], np.uint32), np.array([2], np.uint32), np.array([0, 2, 4], np.uint32)]
     return Batch(unit(3, dim).astype(np.float64), terms, np.array([0, 2, 3, 5, 6, 8]), [])
@@ -87,7 +105,10 @@ CASES = {
     "codebooks": (codebooks, 8),
     "residual codebooks": (lambda: codebooks(residual=True, rotation=False), 8),
     "gains": (gains, 6),
+    "scorer": (scorer, 6),
+    "scorer and a layer": (lambda: scorer(layers=1), 6),
 }
+PENALIZED = {"centroids", "scorer", "scorer and a layer"}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -96,8 +117,7 @@ def test_gradients_are_those_of_finite_differences(name):
     torch.set_default_dtype(torch.float64)
     try:
         student, batch = make(), batch_of(dim)
-        if name != "centroids":
-            assert student.penalty(batch.pool, TEMPERATURE) is None
+        assert (student.penalty(batch.pool, TEMPERATURE) is not None) == (name in PENALIZED)
         teacher = torch.from_numpy(RANDOM.standard_normal((3, len(batch.pool))))
 
         def loss():
@@ -106,22 +126,40 @@ def test_gradients_are_those_of_finite_differences(name):
             added = student.penalty(batch.pool, TEMPERATURE)
             return value if added is None else value + added
 
-        loss().backward()
-        checked = 0
-        for parameter in student.parameters():
-            if not parameter.requires_grad:
-                continue
-            flat, gradient = parameter.data.view(-1), parameter.grad.view(-1)
-            for place in RANDOM.permutation(len(flat))[:12].tolist():
-                before, step = float(flat[place]), 1e-6
-                flat[place] = before + step
-                above = float(loss().detach())
-                flat[place] = before - step
-                below = float(loss().detach())
-                flat[place] = before
-                assert float(gradient[place]) == pytest.approx((above - below) / (2 * step), abs=2e-6, rel=1e-4)
-                checked += 1
-        assert checked >= 5
+        compare(loss, student)
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def compare(loss, module):
+    """Some gradients of every parameter against what a small step changes."""
+    loss().backward()
+    moved = 0
+    for parameter in module.parameters():
+        if not parameter.requires_grad:
+            continue
+        flat, gradient = parameter.data.view(-1), parameter.grad.view(-1)
+        for place in RANDOM.permutation(len(flat))[:12].tolist():
+            before, step = float(flat[place]), 1e-6
+            flat[place] = before + step
+            above = float(loss().detach())
+            flat[place] = before - step
+            below = float(loss().detach())
+            flat[place] = before
+            assert float(gradient[place]) == pytest.approx((above - below) / (2 * step), abs=2e-6, rel=1e-4)
+            moved += abs(above - below) > 0
+    assert moved >= 5
+
+
+def test_jpq_moves_codebooks_and_queries_down_its_loss():
+    torch.set_default_dtype(torch.float64)
+    try:
+        students = {"codec": codebooks(rotation=False), "query": QueryMap(8)}
+        settings = Settings(method="jpq")
+        loop = JPQLoop(students, unit(9, 8), TEMPERATURE, settings, folder=None, data="toy")
+        batch = batch_of(8)
+        batch = Batch(batch.vectors, batch.terms, batch.pool, [np.array([0]), np.array([2, 5]), np.array([8])])
+        compare(lambda: loop.losses(batch)["codec"], loop.students)
     finally:
         torch.set_default_dtype(torch.float32)
 

@@ -42,17 +42,19 @@ class Scorer(Terms):
             return torch.zeros(len(batch.terms), len(pool), device=scores.device) * self.scale
         matrix = torch.zeros(len(pool) * len(terms), device=scores.device)
         matrix = matrix.scatter_reduce(0, flat.to(scores.device), scores, "amax")
-        return self.scale.exp() * (holds.to(scores.device) @ matrix.view(len(pool), len(terms)).T)
+        return self.scale.exp() * (holds.to(scores) @ matrix.view(len(pool), len(terms)).T)
 
     def penalty(self, pool: I64, temperature: float) -> torch.Tensor | None:
         """Return the mean score of some of the pool's tokens, so that only what helps a query stays above nothing."""
-        device = self.mlp.score.weight.device
         if len(self.layers):
-            return SPARSITY * self._through_layers(pool[:: max(1, len(pool) // _DOCS_LOOKED_AT)], device).mean()
+            return SPARSITY * self._through_layers(pool[:: max(1, len(pool) // _DOCS_LOOKED_AT)]).mean()
         tokens = np.concatenate([np.arange(self._states.offsets[row], self._states.offsets[row + 1]) for row in pool])
-        own = self._states.values[tokens[:: max(1, len(tokens) // _TOKENS_LOOKED_AT)]].astype(np.float32)
-        scores: torch.Tensor = self.mlp(torch.from_numpy(own).to(device))
+        scores: torch.Tensor = self.mlp(self._states_of(tokens[:: max(1, len(tokens) // _TOKENS_LOOKED_AT)]))
         return SPARSITY * scores.mean()
+
+    def _states_of(self, tokens: Any) -> torch.Tensor:
+        """Kept states of some tokens, where and as the MLP takes them."""
+        return torch.from_numpy(self._states.values[tokens]).to(self.mlp.score.weight)
 
     def _scored(self, pool: I64, columns: Array) -> tuple[torch.Tensor, torch.Tensor]:
         """Places (document · terms + column) and scores of the tokens that are asked for."""
@@ -63,36 +65,34 @@ class Scorer(Terms):
         wanted = columns[self._states.tokens[tokens]]
         keep = wanted >= 0
         places = torch.from_numpy(owners[keep] * n_terms + wanted[keep])
-        device = self.mlp.score.weight.device
         if not len(self.layers):
-            own = torch.from_numpy(self._states.values[tokens[keep]].astype(np.float32)).to(device)
-            return places, self.mlp(own)
-        return places, self._through_layers(pool, device)[torch.from_numpy(keep).to(device)]
+            return places, self.mlp(self._states_of(tokens[keep]))
+        scores = self._through_layers(pool)
+        return places, scores[torch.from_numpy(keep).to(scores.device)]
 
-    def _through_layers(self, pool: I64, device: torch.device) -> torch.Tensor:
+    def _through_layers(self, pool: I64) -> torch.Tensor:
         """Scores of all tokens of some documents, in order."""
         lengths = np.diff(self._states.offsets)[pool]
-        states = torch.zeros(len(pool), int(lengths.max()), self.backbone.width)
+        weight = self.mlp.score.weight
+        states = torch.zeros(len(pool), int(lengths.max()), self.backbone.width, dtype=weight.dtype)
         for i, row in enumerate(pool):
-            states[i, : lengths[i]] = torch.from_numpy(self._states.values[self._states.of(row)].astype(np.float32))
-        mask = torch.arange(states.shape[1])[None] < torch.from_numpy(lengths)[:, None]
-        scores: torch.Tensor = self.mlp(self.backbone.upper(states.to(device), mask.to(device)))
-        return scores[mask.to(device)]
+            states[i, : lengths[i]] = torch.from_numpy(self._states.values[self._states.of(row)])
+        mask = (torch.arange(states.shape[1])[None] < torch.from_numpy(lengths)[:, None]).to(weight.device)
+        scores: torch.Tensor = self.mlp(self.backbone.upper(states.to(weight.device), mask))
+        return scores[mask]
 
     @torch.inference_mode()
     def weights(self, bars: Progress) -> Bags:
         """Return every document's terms with their scores."""
         collector = BagCollector(np.float32)
         n = len(self._states.offsets) - 1
-        device = self.mlp.score.weight.device
         with bars.phase("score documents", n) as advance:
             for begin in range(0, n, _DOCS_AT_A_TIME):
                 pool = np.arange(begin, min(begin + _DOCS_AT_A_TIME, n))
                 first, last = int(self._states.offsets[begin]), int(self._states.offsets[pool[-1] + 1])
-                if len(self.layers):
-                    scores = self._through_layers(pool, device)
-                else:
-                    scores = self.mlp(torch.from_numpy(self._states.values[first:last].astype(np.float32)).to(device))
+                scores = (
+                    self._through_layers(pool) if len(self.layers) else self.mlp(self._states_of(slice(first, last)))
+                )
                 tokens = self._states.tokens[first:last]
                 counts = np.diff(self._states.offsets[begin : pool[-1] + 2])
                 collector.add(largest(tokens, counts, scores.cpu().numpy(), self._dropped))
