@@ -114,10 +114,12 @@ Searcher& this_threads_searcher() {
     return searcher;
 }
 
-// Segments as the search takes them, with the alive bits that must live as long.
+// Segments as the search takes them, (segment, alive or None) or (segment, alive, docs), with the arrays that must live
+// as long.
 struct LiveSegments {
     std::vector<LiveSegment> segments;
     std::vector<Array1<std::uint8_t>> alive_bits;
+    std::vector<Array1<std::uint32_t>> docs;
     std::size_t n_docs = 0;
 
     LiveSegments(const ModelHandle& model, const nb::list& pairs) {
@@ -130,6 +132,11 @@ struct LiveSegments {
                 const auto& alive = alive_bits.emplace_back(nb::cast<Array1<std::uint8_t>>(pair[1]));
                 check(alive.shape(0) >= (handle.segment.n_docs + 7) / 8, "alive bits are cut short");
                 segment.alive = alive.data();
+            }
+            if (pair.size() > 2) {
+                const auto& only = docs.emplace_back(nb::cast<Array1<std::uint32_t>>(pair[2]));
+                for (const Doc doc : as_span(only)) check(doc < handle.segment.n_docs, "a document does not exist");
+                segment.only = as_span(only);
             }
             segments.push_back(segment);
             n_docs += handle.segment.n_docs;

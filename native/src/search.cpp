@@ -11,6 +11,8 @@ namespace {
 
 // Documents scored between two looks at the top-k: codes and scores of a block stay in the first-level cache.
 constexpr std::size_t kBlock = 256;
+// Of a block with fewer living documents than one in so many, these alone are scored.
+constexpr std::size_t kSparse = 4;
 
 bool is_alive(const std::uint8_t* alive, Doc doc) {
     return alive == nullptr || (alive[doc >> 3] >> (doc & 7) & 1) != 0;
@@ -137,6 +139,10 @@ std::span<const Hit> Searcher::search(const Model& model, std::span<const LiveSe
 void Searcher::scan_segment(std::uint32_t number, const LiveSegment& live, std::span<const std::uint32_t> terms,
                             const SearchParams& params) {
     const Segment& segment = *live.segment;
+    if (live.only) {
+        score_docs(number, live, *live.only);
+        return;
+    }
     const bool residual = model_->residual;
     visited_.reserve(segment.n_docs);
     const auto each_range = [&](auto&& visit) {
@@ -193,6 +199,11 @@ void Searcher::score_range(std::uint32_t number, const LiveSegment& live, Doc be
     scores_.resize(kBlock);
     for (Doc first = begin; first < end; first += kBlock) {
         const std::size_t n = std::min<std::size_t>(kBlock, end - first);
+        const Doc last = first + static_cast<Doc>(n);
+        if (live.alive != nullptr && n_alive(live.alive, first, last) * kSparse < n) {
+            score_few(number, live, first, last);
+            continue;
+        }
         model_->codec->scan(state_, segment.codes, first, n, scores_.data());
         for (std::size_t i = 0; i < n; ++i) {
             const Doc doc = first + static_cast<Doc>(i);
@@ -205,14 +216,28 @@ void Searcher::score_range(std::uint32_t number, const LiveSegment& live, Doc be
     }
 }
 
+void Searcher::score_few(std::uint32_t number, const LiveSegment& live, Doc begin, Doc end) {
+    few_.clear();
+    for (Doc doc = begin; doc < end; ++doc) {
+        if ((doc & 7) == 0 && live.alive[doc >> 3] == 0)
+            doc += 7;  // eight at once; the loop takes the next step
+        else if (is_alive(live.alive, doc))
+            few_.push_back(doc);
+    }
+    score_docs(number, live, few_);
+}
+
 void Searcher::score_pending(std::uint32_t number, const LiveSegment& live) {
-    const Segment& segment = *live.segment;
     if (live.alive != nullptr) std::erase_if(pending_, [&](Doc doc) { return !is_alive(live.alive, doc); });
-    if (pending_.size() > limit_) pending_.resize(limit_);
-    limit_ -= pending_.size();
-    n_scored_ += pending_.size();
+    score_docs(number, live, pending_);
+}
+
+void Searcher::score_docs(std::uint32_t number, const LiveSegment& live, std::span<const Doc> docs) {
+    const Segment& segment = *live.segment;
+    docs = docs.first(std::min<std::size_t>(docs.size(), limit_));
+    limit_ -= docs.size();
+    n_scored_ += docs.size();
     scores_.resize(kBlock);
-    const std::span<const Doc> docs = pending_;
     for (std::size_t first = 0; first < docs.size(); first += kBlock) {
         const std::span<const Doc> block = docs.subspan(first, std::min(kBlock, docs.size() - first));
         gather(segment, false, block, scores_.data());

@@ -4,6 +4,7 @@ from hi2.codecs import OPQ, PQ, SQ8, Codec, Flat, Half, RaBitQ
 from hi2.encoders import SentenceTransformerEncoder, StaticEncoder
 from hi2.errors import Error, FormatError, InvalidParameter, Locked, MissingExtra, ReadOnly, UnsupportedVersion
 from hi2.explanation import Explanation
+from hi2.filters import column
 from hi2.index import HybridIndex
 from hi2.selectors.clusters import ClusterSelector, KMeans
 from hi2.selectors.terms import BM25, TermSelector, TermWeights
@@ -39,4 +40,5 @@ __all__ = [
     "UnsupportedVersion",
     "WordTokenizer",
     "__version__",
+    "column",
 ]

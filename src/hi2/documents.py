@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from hi2.columns import plain
 from hi2.encoders.encoder import Encoder, encode
 from hi2.encoders.static import StaticEncoder
 from hi2.errors import InvalidParameter, invalid
@@ -282,6 +283,6 @@ def _line(text: str | None, payload: Iterator[Mapping[str, Any]] | None, row: in
         stored["payload"] = dict(value)
         _check_keys(value, row)
     try:
-        return (json.dumps(stored, ensure_ascii=False, allow_nan=False) + "\n").encode()
+        return (json.dumps(stored, ensure_ascii=False, allow_nan=False, default=plain) + "\n").encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise invalid("payload", "JSON data and valid Unicode text", f"{error} in row {row}") from error

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hi2 import _native
+from hi2.columns import Columns
 from hi2.ids import IdColumn
 from hi2.model import Model
 from hi2.progress import Phase
@@ -98,6 +99,7 @@ def write_segment(sink: Sink, model: Model, draft: Draft, report: Phase = lambda
         sink.put("refine_codes.npy", np.uint8, (n, model.refine.code_bytes), blocks(draft.refine_codes))
     if draft.stored is not None:
         _put_stored(sink, draft.stored)
+        _put_columns(sink, draft.stored, docs)
     return SegmentMeta(
         n_docs=n,
         ids=draft.ids.kind,
@@ -161,3 +163,15 @@ def _put_stored(sink: Sink, stored: StoredRows) -> None:
     bounds = range(0, n, _LINES_AT_A_TIME)
     blocks = (stored.read(np.arange(begin, min(begin + _LINES_AT_A_TIME, n))).data for begin in bounds)
     sink.put("stored.jsonl", np.uint8, (int(ends[-1]) if n else 0,), blocks)
+
+
+def _put_columns(sink: Sink, stored: StoredRows, docs: I64) -> None:
+    """Store the payload a second time as typed columns, for filters."""
+    blocks = (
+        stored.read(np.arange(begin, min(begin + _LINES_AT_A_TIME, len(docs))))
+        for begin in range(0, len(docs), _LINES_AT_A_TIME)
+    )
+    columns = Columns.of_lines((line for block in blocks for line in block.rows()), docs)
+    if columns.by_name:
+        for name, array in columns.arrays().items():
+            put_array(sink, name, array)

@@ -24,10 +24,11 @@ from hi2.ids import check_id
 from hi2.model import Model
 from hi2.parts import Parts
 from hi2.progress import Progress
-from hi2.searching import Tally, resolve_effort, search
+from hi2.searching import MAX_K, Effort, PerQuery, Tally, resolve_effort, search
 from hi2.selectors.clusters import ClusterSelector, KMeans
 from hi2.selectors.terms import BM25, TermSelector, TermWeights
-from hi2.snapshot import EMPTY, Place
+from hi2.shaping import Shape, shaped
+from hi2.snapshot import EMPTY, Place, stored_of
 from hi2.store import State, Stored, Writer, read_index, write_copy
 from hi2.types import Hits, Id
 from hi2.vectors import METRICS
@@ -250,15 +251,7 @@ class HybridIndex:
         """Return what is stored of one document, or of several: a dict with ``text`` and ``payload`` if kept."""
         if isinstance(ids, (str, int, np.integer)):
             return self.get([ids])[0]
-        snapshot = self._state.snapshot
-        wanted = [check_id(id, name="ids") for id in ids]
-        stored = []
-        for id, place in zip(wanted, snapshot.find(wanted), strict=True):
-            if place is None:
-                raise invalid("ids", "in the index", repr(id))
-            segment = snapshot.lives[place.segment].segment
-            stored.append({"id": id, **segment.stored(segment.row_of(place.doc))})
-        return stored
+        return stored_of(self._state.snapshot, [check_id(id, name="ids") for id in ids])
 
     def info(self, queries: Sequence[str] | None = None) -> dict[str, Any]:
         """Return counts, bytes by part, how even the lists are, and drift since the fit.
@@ -272,6 +265,17 @@ class HybridIndex:
         if queries is not None:
             report["queries"] = {"n": len(queries), "without_term_list": without_term_list(self._state, queries)}
         return report
+
+    def health(self, queries: Sequence[str] | None = None) -> dict[str, Any]:
+        """Return what has changed since the parts were fitted, and ``advice`` in words where something should be done.
+
+        How even the lists are and how many are empty, deleted documents, how terms, lengths and (with a refine store)
+        quantisation errors of added documents differ from the fitted ones, and how many queries open no term list: of
+        ``queries``, or of those searched for since the index was opened.
+        """
+        from hi2.health import health
+
+        return health(self._state, self._stored, self._tally.report(), queries)
 
     def verify(self) -> None:
         """Check every checksum and every invariant; raise FormatError at the first that does not hold."""
@@ -292,6 +296,13 @@ class HybridIndex:
         per_doc: int | None = None,
         refine: int | None = None,
         budget: int | None = None,
+        filter: Any = None,
+        filters: Sequence[Any] | None = None,
+        min_score: float | None = None,
+        offset: int = 0,
+        group_by: str | None = None,
+        rerank: Any = None,
+        rerank_depth: int | None = None,
         threads: int | None = None,
     ) -> Hits:
         """Return the ``k`` best documents of one query, (dim,) with a string, or of a batch, (n, dim) with n strings.
@@ -307,16 +318,42 @@ class HybridIndex:
         half of it; then terms, the shortest lists first; then further clusters that still fit. Lists count by what they
         hold, overlaps and documents beyond ``per_doc`` included. If not one list fits, the nearest is cut. Term lists
         grow with the collection; a budget need not.
+
+        ``filter`` lets through what a text such as ``"year >= 2020 and lang in ('en', 'de')"``, the same as an
+        expression of ``hi2.column``, a boolean mask by ``ids()`` or a list of ids says; ``filters`` has one for every
+        query of a batch. Always min(k, passing) hits are found: few that pass are all scored, else as many more
+        clusters are opened as fewer documents pass, and more until k are found; ``hits.complete`` says whether all
+        that passes was scored.
+
+        ``offset`` leaves out the first hits, ``min_score`` those that score less. ``group_by`` a payload column gives
+        the best hit of each of k groups. ``rerank``, a callable from a query and texts to scores or a cross-encoder,
+        orders the best ``rerank_depth`` anew; the index must keep texts.
         """
         state = self._state
-        effort = resolve_effort(
-            state.model, k=k, clusters=clusters, terms=terms, per_doc=per_doc, refine=refine, budget=budget
-        )
+        chosen = {"clusters": clusters, "terms": terms, "per_doc": per_doc, "refine": refine, "budget": budget}
+        effort = resolve_effort(state.model, k=k, **chosen)
+        if filters is not None:
+            if filter is not None:
+                raise invalid("filters", "left out where filter is given", "both")
+            filter = PerQuery(list(filters))
+        if filter is not None and budget is not None:
+            raise invalid("budget", "left out with a filter, which scores what passes it", budget)
         vectors, texts = self._with_vectors(vectors, texts)
-        hits = search(state, vectors, texts, effort, threads=threads)
+
+        if offset == 0 and min_score is None and group_by is None and rerank is None and rerank_depth is None:
+            hits = search(state, vectors, texts, effort, filters=filter, threads=threads)
+        else:
+
+            def run(depth: int) -> Hits:
+                deeper = resolve_effort(state.model, k=min(depth, MAX_K), **chosen)
+                return search(state, vectors, texts, deeper, filters=filter, threads=threads)
+
+            shape = Shape.of(effort.k, offset, min_score, group_by, rerank, rerank_depth)
+            asked = [texts] if isinstance(texts, str) else texts
+            hits = shaped(shape, run, state.snapshot, asked, lambda ids: stored_of(state.snapshot, ids))
         if effort.terms and effort.per_doc:
             self._tally.count(texts, hits)
-        return hits
+        return hits.explained_by(_Why(state, vectors, texts, effort))
 
     def explain(
         self,
@@ -507,6 +544,22 @@ class HybridIndex:
     def _add(self, state: State, documents: Documents, threads: int | None, progress: bool | Progress | None) -> None:
         n_threads, bars = thread_count(threads), Progress.of(progress)
         self._state = with_added(state, documents, self._writer, threads=n_threads, progress=bars)
+
+
+class _Why:
+    """Explains documents to the queries of one search, as the index was then."""
+
+    __slots__ = ("effort", "state", "texts", "vectors")
+
+    def __init__(self, state: State, vectors: Any, texts: Any, effort: Effort) -> None:
+        self.state, self.vectors, self.texts, self.effort = state, vectors, texts, effort
+
+    def __call__(self, query: int, id: Id) -> Explanation:
+        from hi2.explanation import explain
+
+        single = np.ndim(self.vectors) == 1
+        text = self.texts if single or self.texts is None else self.texts[query]
+        return explain(self.state, self.vectors if single else self.vectors[query], text, self.effort, id=check_id(id))
 
 
 def _check_encoder(model: Model, encoder: Encoder | None) -> None:

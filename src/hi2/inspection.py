@@ -32,6 +32,7 @@ _PARTS = {
     "by_id": "ids",
     "rows": "ids",
     "stored": "stored",
+    "column": "stored",
 }
 
 
@@ -185,6 +186,7 @@ def _verify_segment(model: Model, live: Live, number: int) -> None:
         segment.stored_column()
         for row in range(n):
             segment.stored(row)
+        _ = segment.columns
 
 
 def _verify_id_order(segment: Segment, order: Array, number: int) -> None:

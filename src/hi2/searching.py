@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from hi2 import _native
 from hi2.arguments import integer, thread_count
 from hi2.errors import invalid
+from hi2.filtering import passing, search_passing
 from hi2.model import Model
 from hi2.selectors.terms import DEFAULT_QUERY_TERMS
 from hi2.snapshot import Snapshot, row_ids
@@ -23,6 +24,13 @@ from hi2.vectors import INNER_PRODUCT, LARGEST, open_vectors
 DEFAULT_REFINE = 4
 #: A batch's hits are (n, k) arrays however few documents there are, so k has an end.
 MAX_K = 1 << 24
+
+
+@dataclass(frozen=True)
+class PerQuery:
+    """A filter for every query of a batch, None for none."""
+
+    filters: Sequence[Any]
 
 
 @dataclass(frozen=True)
@@ -68,11 +76,17 @@ def resolve_effort(
 
 
 def search(
-    state: State, vectors: Any, texts: str | Sequence[str | None] | None, effort: Effort, *, threads: int | None = None
+    state: State,
+    vectors: Any,
+    texts: str | Sequence[str | None] | None,
+    effort: Effort,
+    *,
+    filters: Any = None,
+    threads: int | None = None,
 ) -> Hits:
-    """Return the hits of one query or of a batch."""
+    """Return the hits of one query or of a batch; ``filters`` is one for all, or a list with one a query."""
     model = state.model
-    if type(vectors) is np.ndarray and vectors.ndim == 1 and (texts is None or type(texts) is str):
+    if filters is None and type(vectors) is np.ndarray and vectors.ndim == 1 and (texts is None or type(texts) is str):
         hits = _search_one(state, vectors, texts, effort)
         if hits is not None:
             return hits
@@ -81,6 +95,8 @@ def search(
     offsets, numbers = np.zeros(len(queries) + 1, np.uint64), np.zeros(0, np.uint32)
     if model.terms is not None and query_texts is not None and effort.terms and effort.per_doc:
         offsets, numbers = model.terms.query_terms(query_texts, effort.terms, threads=n_threads)
+    if filters is not None:
+        return _filtered(state, queries, offsets, numbers, effort, filters, single=single, threads=n_threads)
     found = _native.search(
         model.native,
         state.snapshot.native,
@@ -95,6 +111,56 @@ def search(
         n_threads,
     )
     return _hits(state.snapshot, found, k=effort.k, single=single)
+
+
+def _filtered(
+    state: State,
+    queries: Floats,
+    offsets: Array,
+    numbers: Array,
+    effort: Effort,
+    filters: Any,
+    *,
+    single: bool,
+    threads: int,
+) -> Hits:
+    """Return the hits of queries of which each has a filter; those with the same one are searched for together."""
+    own = filters if isinstance(filters, PerQuery) else PerQuery([filters] * len(queries))
+    if len(own.filters) != len(queries):
+        raise invalid("filters", f"one a query ({len(queries)})", len(own.filters))
+    groups: dict[int, list[int]] = {}
+    for row, given in enumerate(own.filters):
+        groups.setdefault(id(given), []).append(row)
+    model = state.model
+    merged: list[Array] | None = None
+    complete = np.zeros(len(queries), bool)
+    for rows in groups.values():
+        given = own.filters[rows[0]]
+        through = passing(state.snapshot, np.ones(state.snapshot.n_alive, bool) if given is None else given)
+        spans = [slice(int(offsets[row]), int(offsets[row + 1])) for row in rows]
+        found, complete[rows] = search_passing(
+            model.native,
+            through,
+            queries[rows],
+            np.append(0, np.cumsum([span.stop - span.start for span in spans])).astype(np.uint64),
+            np.concatenate([numbers[span] for span in spans]) if spans else numbers,
+            k=effort.k,
+            clusters=effort.clusters,
+            per_doc=effort.per_doc,
+            depth=effort.depth,
+            n_clusters=model.n_clusters,
+            default_clusters=0 if model.clusters is None else model.clusters.default_probes,
+            n_docs=state.snapshot.n_alive,
+            threads=threads,
+        )
+        if merged is None:
+            merged = [np.zeros((len(queries), *part.shape[1:]), part.dtype) for part in found]
+        for whole, part in zip(merged, found, strict=True):
+            whole[rows] = part
+    if merged is None:
+        merged = [np.zeros((0, 0)) for _ in range(6)]
+    hits = _hits(state.snapshot, tuple(merged), k=effort.k, single=single)
+    return replace(hits, complete=bool(complete[0]) if single else complete)
 
 
 def _search_one(state: State, vector: Array, text: str | None, effort: Effort) -> Hits | None:
@@ -164,7 +230,7 @@ def _queries(
     return queries, rows, single
 
 
-def _hits(snapshot: Snapshot, found: tuple[Array, Array, Floats, Array, Array, Array], *, k: int, single: bool) -> Hits:
+def _hits(snapshot: Snapshot, found: Sequence[Array], *, k: int, single: bool) -> Hits:
     """Turn (segment, row) pairs into the users' ids; unfilled places hold -1 or None and -inf."""
     numbers, rows, scores, counts, n_scored, n_term_lists = found
     if single:

@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 
 from hi2 import _native
+from hi2.columns import Columns
 from hi2.errors import FormatError
 from hi2.ids import IdColumn
+from hi2.kept import Kept
 from hi2.model import Model
 from hi2.ragged import Ragged
 from hi2.storage.arrays import FileEntry
@@ -74,6 +76,8 @@ class Segment:
         self.arrays = arrays
         #: Where it is on disk; None for a segment that only memory holds.
         self.files = files
+        #: What filters are true of, one bit a document, deleted ones included.
+        self.passing: Kept[Bytes] = Kept()
         try:
             self.native = self._native_segment(model)
             self.ids = self._native_ids()
@@ -181,6 +185,17 @@ class Segment:
     def take_ids(self, rows: U32) -> list[Id]:
         """Return the ids of some rows."""
         return self.ids.take(rows)
+
+    @cached_property
+    def columns(self) -> Columns:
+        """The payload as columns; made of the stored lines where none are stored."""
+        if "columns.json" in self.arrays:
+            return Columns.read(self.arrays, self.n_docs)
+        if not self.keeps_documents:
+            return Columns(self.n_docs, [])
+        docs = np.empty(self.n_docs, np.int64)
+        docs[self.rows] = np.arange(self.n_docs)
+        return Columns.of_lines(self.stored_column().rows(), docs)
 
     # -- stored text and payload --------------------------------------------------------------------------------------
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from hi2 import _native
+from hi2.errors import invalid
+from hi2.kept import Kept
 from hi2.segment import Segment, alive_bits, alive_flags
 from hi2.storage.arrays import FileEntry
 from hi2.types import Array, Bytes, Id
@@ -21,6 +24,8 @@ class Live:
     segment: Segment
     alive: Bytes | None = None
     alive_file: tuple[str, FileEntry] | None = None
+    #: What filters let through of the living documents.
+    passing: Kept[Any] = field(default_factory=Kept, compare=False, repr=False)
 
     @cached_property
     def n_alive(self) -> int:
@@ -112,3 +117,14 @@ def row_ids(snapshot: Snapshot, numbers: Array, rows: Array) -> list[Id]:
         for place, found in zip(places, segment.take_ids(np.ascontiguousarray(rows[places], np.uint32)), strict=True):
             ids[place] = found
     return ids
+
+
+def stored_of(snapshot: Snapshot, ids: Sequence[Id]) -> list[dict[str, Any]]:
+    """Return what is stored of some documents."""
+    stored = []
+    for id, place in zip(ids, snapshot.find(ids), strict=True):
+        if place is None:
+            raise invalid("ids", "in the index", repr(id))
+        segment = snapshot.lives[place.segment].segment
+        stored.append({"id": id, **segment.stored(segment.row_of(place.doc))})
+    return stored

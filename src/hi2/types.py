@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+from hi2.errors import InvalidParameter, invalid
 
 Floats = npt.NDArray[np.float32]
 Bytes = npt.NDArray[np.uint8]
@@ -25,7 +27,8 @@ class Hits:
     For a batch ``ids`` and ``scores`` are (n, k), unfilled places hold -1 or None and -inf, and the numbers below are
     (n,). For one query ``ids`` and ``scores`` are 1-D and hold exactly what was found, and the numbers are ints:
     ``n_scored`` documents scored, ``counts`` hits, ``n_term_lists`` query terms that any document is filed under.
-    ``hits[i]`` is the i-th query of a batch as single-query hits.
+    ``hits[i]`` is the i-th query of a batch as single-query hits. With a filter ``complete`` says whether every
+    document that passes was scored; with ``group_by`` there are ``groups``, the group of every hit.
 
     >>> import numpy as np
     >>> hits = Hits(np.array([7, 3]), np.array([0.9, 0.2], np.float32), n_scored=5, counts=2)
@@ -38,6 +41,10 @@ class Hits:
     n_scored: Any
     counts: Any
     n_term_lists: Any = 0
+    complete: Any = None
+    groups: Array | None = None
+    #: Explains a document to one of the queries; (query, id) → Explanation.
+    why: Callable[[int, Id], Any] | None = field(default=None, repr=False, compare=False)
 
     @property
     def batched(self) -> bool:
@@ -51,9 +58,34 @@ class Hits:
         """Return the i-th query's hits of a batch, or the i-th (id, score) of one query."""
         if not self.batched:
             return self.ids[i].item() if self.ids.dtype != object else self.ids[i], float(self.scores[i])
-        count = int(self.counts[i])
-        n_scored, n_term_lists = int(self.n_scored[i]), int(self.n_term_lists[i])
-        return Hits(self.ids[i, :count], self.scores[i, :count], n_scored, count, n_term_lists)
+        count, why = int(self.counts[i]), self.why
+        return Hits(
+            self.ids[i, :count],
+            self.scores[i, :count],
+            int(self.n_scored[i]),
+            count,
+            int(self.n_term_lists[i]),
+            None if self.complete is None else bool(self.complete[i]),
+            None if self.groups is None else self.groups[i, :count],
+            None if why is None else lambda _, id: why(i, id),
+        )
+
+    def explained_by(self, why: Callable[[int, Id], Any]) -> Hits:
+        """Return these hits, able to explain themselves; made once for every search, so nothing is copied."""
+        object.__setattr__(self, "why", why)
+        return self
+
+    def explain(self, rank: int | None = None) -> Any:
+        """Return why the hit at ``rank`` was found, 0 the best, or why each was; for a batch ``hits[i].explain()``."""
+        if self.batched or self.why is None:
+            raise InvalidParameter(
+                "Only the hits of one query that an index gave explain themselves: hits[i].explain()."
+            )
+        if rank is None:
+            return [self.why(0, id) for id, _ in self]
+        if not -len(self) <= rank < len(self):
+            raise invalid("rank", f"the place of one of {len(self)} hits", rank)
+        return self.why(0, self[rank][0])
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -39,10 +40,12 @@ struct Segment {
     PackedView rows;  // doc → arrival row
 };
 
-// A segment and which of its documents are alive at one moment: bit doc of alive, or null for all.
+// A segment and which of its documents may be found at one moment: bit doc of alive, or null for all. Where `only` is
+// given, these documents are scored, rising and alive, whatever lists a query opens.
 struct LiveSegment {
     const Segment* segment = nullptr;
     const std::uint8_t* alive = nullptr;
+    std::optional<std::span<const Doc>> only = std::nullopt;
 };
 
 struct SearchParams {
@@ -101,7 +104,9 @@ class Searcher {
     void scan_segment(std::uint32_t number, const LiveSegment& live, std::span<const std::uint32_t> terms,
                       const SearchParams& params);
     void score_range(std::uint32_t number, const LiveSegment& live, Doc begin, Doc end, float offset);
+    void score_few(std::uint32_t number, const LiveSegment& live, Doc begin, Doc end);
     void score_pending(std::uint32_t number, const LiveSegment& live);
+    void score_docs(std::uint32_t number, const LiveSegment& live, std::span<const Doc> docs);
     void refine(std::span<const LiveSegment> segments);
     void gather(const Segment& segment, bool refine, std::span<const Doc> docs, float* out);
 
@@ -135,6 +140,7 @@ class Searcher {
     std::vector<std::size_t> lists_;    // of the segment's terms
     std::vector<std::uint8_t> opened_;  // by place in the query's terms
     std::vector<Doc> pending_;
+    std::vector<Doc> few_;  // of a block, those that may be found
     std::vector<Doc> refine_docs_;
     std::vector<float> scores_;
 };

@@ -42,6 +42,12 @@ def run(
     per_doc: int | None = typer.Option(None, help="Only so many terms of a document count."),
     refine: int | None = typer.Option(None, help="Rescore this many times k hits."),
     budget: int | None = typer.Option(None, help="Score at most this many documents for a query."),
+    filter: str | None = typer.Option(
+        None, help='Only documents whose payload fits, e.g. "year >= 2020 and not draft".'
+    ),
+    min_score: float | None = typer.Option(None, help="Leave out hits that score less."),
+    offset: int = typer.Option(0, help="Leave out the first hits."),
+    group_by: str | None = typer.Option(None, help="The best hit of each value of this payload column."),
     format: Format = typer.Option(Format.table, "--format", "-f", help="For people, or for programs."),
     threads: int | None = typer.Option(None, help="Threads; all cores by default."),
 ) -> None:
@@ -63,6 +69,10 @@ def run(
         per_doc=per_doc,
         refine=refine,
         budget=budget,
+        filter=filter,
+        min_score=min_score,
+        offset=offset,
+        group_by=group_by,
         threads=threads,
     )
     writer = {Format.table: _table, Format.jsonl: _jsonl, Format.trec: _trec}[format]

@@ -1,0 +1,250 @@
+"""What can be filtered on? Columns of the payload: one typed array a key, in the order of documents."""
+
+from __future__ import annotations
+
+import bisect
+import json
+import math
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timezone
+from typing import Any
+
+import numpy as np
+
+from hi2.errors import FormatError, invalid
+from hi2.ragged import Ragged
+from hi2.types import I64, Array
+
+#: A payload with more keys than this has columns for the first ones only.
+MAX_COLUMNS = 256
+#: Stands where a document has no integer.
+NO_INTEGER = -(2**63)
+#: What a column of each kind may be compared with.
+_TAKES: dict[str, tuple[type, ...]] = {"bool": (bool,), "int": (int, float), "float": (int, float), "str": (str,)}
+
+
+def plain(value: Any) -> Any:
+    """Return a date as ISO 8601 text, which sorts as time does, and a numpy number as Python's."""
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value.astimezone(timezone.utc).isoformat().replace("+00:00", "Z")
+    if isinstance(value, (date, datetime)):
+        return value.isoformat()
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"a {type(value).__name__}")
+
+
+def kind_of(value: Any) -> str:
+    """Return the kind of column a value belongs to; "other" is kept but not filtered on."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int):
+        return "int" if -(2**63) < value < 2**63 else "float"
+    if isinstance(value, float):
+        return "float"
+    if isinstance(value, str):
+        return "str"
+    return "tags" if isinstance(value, list) and all(isinstance(tag, str) for tag in value) else "other"
+
+
+class _Growing:
+    """One key's values so far: the rows that have one, and the values or their numbers in a vocabulary."""
+
+    def __init__(self) -> None:
+        self.kind: str | None = None
+        self.rows = array("q")
+        self.values: Any = array("q")
+        self.words: dict[str, int] = {}
+
+    def add(self, row: int, value: Any) -> None:
+        kind = kind_of(value)
+        if self.kind is None:
+            self.kind = kind
+            self.values = array("d" if kind == "float" else "q")
+        elif self.kind != kind:
+            if {self.kind, kind} != {"int", "float"}:
+                self.kind = "other"
+            elif self.kind == "int":
+                self.kind, self.values = "float", array("d", self.values)
+        if self.kind == "other":
+            return
+        for own in value if kind == "tags" else (value,):
+            self.rows.append(row)
+            self.values.append(self.words.setdefault(own, len(self.words)) if isinstance(own, str) else own)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One key's values: numbers, or codes into sorted ``words``; ``offsets`` where a document has several."""
+
+    name: str
+    kind: str
+    values: Array
+    words: Sequence[str] = ()
+    offsets: I64 | None = None
+
+    def matches(self, op: str, value: Any, where: str) -> Array:
+        """Return which documents compare so; a document without a value never does."""
+        if self.kind == "other":
+            raise invalid("filter", f"on columns of one type; '{self.name}' has several, or nested data", where)
+        if self.kind == "tags":
+            return self._tagged(op, value, where)
+        if op == "contains" or (op not in ("==", "!=") and self.kind == "bool"):
+            raise invalid("filter", f"a comparison that '{self.name}' ({_said(self.kind)}) knows", where)
+        if not isinstance(value, _TAKES[self.kind]) or (isinstance(value, bool) and self.kind != "bool"):
+            raise invalid("filter", f"a comparison of '{self.name}' with {_said(self.kind)}", where)
+        if self.kind != "str":
+            compared: Array = _compare(self.values, op, value) & self.known()
+            return compared
+        begin = bisect.bisect_left(self.words, str(value))
+        end = begin + (begin < len(self.words) and self.words[begin] == value)
+        inside = (self.values >= begin) & (self.values < end)
+        known = self.known()
+        found = {
+            "==": inside,
+            "!=": ~inside,
+            "<": self.values < begin,
+            "<=": self.values < end,
+            ">": self.values >= end,
+            ">=": self.values >= begin,
+        }[op]
+        matched: Array = found & known
+        return matched
+
+    def known(self) -> Array:
+        """Return which documents have a value."""
+        known: Array
+        if self.kind == "other":
+            raise invalid("filter", "on columns of one type", f"'{self.name}', which has several, or nested data")
+        if self.offsets is not None:
+            known = np.diff(self.offsets) > 0
+        elif self.kind == "float":
+            known = ~np.isnan(self.values)
+        else:
+            known = self.values != {"bool": 2, "int": NO_INTEGER, "str": -1}[self.kind]
+        return known
+
+    def value(self, doc: int) -> Any:
+        """Return one document's value, None without one."""
+        if self.kind in ("tags", "other"):
+            raise invalid("group_by", f"a column with one value a document; '{self.name}' is {_said(self.kind)}", None)
+        value = self.values[doc].item()
+        if math.isnan(value) or value == {"bool": 2, "int": NO_INTEGER, "str": -1}.get(self.kind):
+            return None
+        return self.words[value] if self.kind == "str" else bool(value) if self.kind == "bool" else value
+
+    def _tagged(self, op: str, value: Any, where: str) -> Array:
+        if op != "contains" or not isinstance(value, str):
+            raise invalid("filter", f"contains with a string: '{self.name}' holds tags", where)
+        at = bisect.bisect_left(self.words, value)
+        hits = self.values == at if at < len(self.words) and self.words[at] == value else np.zeros(len(self.values))
+        counts = np.append(0, np.cumsum(hits))
+        offsets = self.offsets if self.offsets is not None else np.zeros(1, np.int64)
+        tagged: Array = counts[offsets[1:]] > counts[offsets[:-1]]
+        return tagged
+
+
+def _said(kind: str) -> str:
+    words = {"bool": "true or false", "int": "numbers", "float": "numbers", "str": "strings", "tags": "tags"}
+    return words.get(kind, "of several types")
+
+
+def _compare(values: Array, op: str, value: Any) -> Array:
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        value = float(value) if abs(value) < 10**300 else np.inf * (1 if value > 0 else -1)
+    with np.errstate(invalid="ignore"):
+        compare = {"==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater}
+        compared: Array = compare.get(op, np.greater_equal)(values, value)
+        return compared
+
+
+class Columns:
+    """The columns of one segment."""
+
+    def __init__(self, n_docs: int, columns: Iterable[Column]) -> None:
+        self.n_docs = n_docs
+        self.by_name = {column.name: column for column in columns}
+
+    @classmethod
+    def of_lines(cls, lines: Iterable[bytes], docs: I64) -> Columns:
+        """Return the columns of stored JSON lines in order of arrival; ``docs`` is the document of every row."""
+        growing: dict[str, _Growing] = {}
+        for row, line in enumerate(lines):
+            for name, value in (json.loads(line).get("payload") or {}).items():
+                if value is not None and (name in growing or len(growing) < MAX_COLUMNS):
+                    growing.setdefault(name, _Growing()).add(row, value)
+        return cls(len(docs), [_finished(name, own, docs) for name, own in growing.items()])
+
+    def arrays(self) -> dict[str, Array]:
+        """Return what is stored: a list of the columns, and the arrays of each by its number."""
+        listed = [{"name": column.name, "kind": column.kind} for column in self.by_name.values()]
+        header = json.dumps(listed, ensure_ascii=False).encode()
+        stored: dict[str, Array] = {"columns.json": np.frombuffer(header, np.uint8)}
+        for number, column in enumerate(self.by_name.values()):
+            stored[f"column_{number}.npy"] = column.values
+            if column.offsets is not None:
+                stored[f"column_{number}_offsets.npy"] = column.offsets
+            if column.kind in ("str", "tags"):
+                words = Ragged.of([word.encode() for word in column.words])
+                stored[f"column_{number}_ends.npy"], stored[f"column_{number}_words.npy"] = words.ends, words.data
+        return stored
+
+    @classmethod
+    def read(cls, arrays: Mapping[str, Array], n_docs: int) -> Columns:
+        """Return the columns that were stored."""
+        try:
+            listed = json.loads(arrays["columns.json"].tobytes())
+            return cls(n_docs, [_read(number, own, arrays, n_docs) for number, own in enumerate(listed)])
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise FormatError(f"The index is damaged: its payload columns cannot be read ({error}).") from error
+
+
+_EMPTY = {"bool": (np.uint8, 2), "int": (np.int64, NO_INTEGER), "float": (np.float64, np.nan), "str": (np.int32, -1)}
+
+
+def _finished(name: str, own: _Growing, docs: I64) -> Column:
+    rows = np.frombuffer(own.rows, np.int64) if own.rows else np.zeros(0, np.int64)
+    if own.kind == "other":
+        return Column(name, "other", np.zeros(0, np.uint8))
+    values = np.frombuffer(own.values, own.values.typecode) if own.values else np.zeros(0, np.int64)
+    words: list[str] = []
+    if own.kind in ("str", "tags"):
+        words = sorted(own.words)
+        place = np.empty(max(len(words), 1), np.int32)
+        place[[own.words[word] for word in words]] = np.arange(len(words))
+        values = place[values]
+    if own.kind == "tags":
+        owners = docs[rows]
+        order = np.argsort(owners, kind="stable")
+        offsets = np.append(0, np.cumsum(np.bincount(owners, minlength=len(docs)))).astype(np.int64)
+        return Column(name, "tags", values[order].astype(np.int32), words, offsets)
+    dtype, missing = _EMPTY[str(own.kind)]
+    full = np.full(len(docs), missing, dtype)
+    full[docs[rows]] = values
+    return Column(name, str(own.kind), full, words)
+
+
+def _read(number: int, own: Mapping[str, str], arrays: Mapping[str, Array], n_docs: int) -> Column:
+    name, kind = str(own["name"]), str(own["kind"])
+    values = arrays[f"column_{number}.npy"]
+    if kind == "other":
+        return Column(name, kind, values)
+    words: list[str] = []
+    if kind in ("str", "tags"):
+        stored = Ragged(arrays[f"column_{number}_ends.npy"], arrays[f"column_{number}_words.npy"])
+        if len(stored.ends) and (stored.ends[-1] != len(stored.data) or np.any(stored.ends[1:] < stored.ends[:-1])):
+            raise ValueError(f"the words of '{name}' do not fit")
+        words = [word.decode() for word in stored.rows()]
+    offsets = None
+    if kind == "tags":
+        offsets = np.asarray(arrays[f"column_{number}_offsets.npy"], np.int64)
+        fits = offsets.shape == (n_docs + 1,) and offsets[0] == 0 and offsets[-1] == len(values)
+        if not fits or np.any(np.diff(offsets) < 0):
+            raise ValueError(f"the tags of '{name}' do not fit")
+    elif values.shape != (n_docs,) or values.dtype != _EMPTY[kind][0]:
+        raise ValueError(f"'{name}' is not one value a document")
+    if kind in ("str", "tags") and len(values) and not -1 <= values.min() <= values.max() < len(words):
+        raise ValueError(f"'{name}' names words that are not there")
+    return Column(name, kind, values, words, offsets)

@@ -1,0 +1,179 @@
+"""How does a filter meet a search? As one bit a document, in place of the alive bits, or as the few that pass.
+
+What an expression is true of is evaluated once a segment and kept; a change to the index keeps it for every segment it
+does not touch. A mask or a list of ids is made into bits anew with every search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from hi2 import _native
+from hi2.errors import invalid
+from hi2.filters import Expression, check_columns, parse
+from hi2.ids import check_id
+from hi2.segment import alive_bits, alive_flags
+from hi2.snapshot import Live, Snapshot
+from hi2.types import U32, Array, Bytes
+
+#: What passes a filter is scored document by document if it is no more than this, or than four times k.
+FEW = 4096
+
+
+@dataclass(frozen=True)
+class Part:
+    """Which documents of one segment pass and are alive."""
+
+    live: Live
+    bits: Bytes
+
+    @cached_property
+    def n(self) -> int:
+        """How many pass."""
+        return int(np.bitwise_count(self.bits).sum())
+
+    @cached_property
+    def docs(self) -> U32:
+        """Those that pass, rising."""
+        return np.flatnonzero(alive_flags(self.bits, self.live.segment.n_docs)).astype(np.uint32)
+
+
+@dataclass(frozen=True)
+class Passing:
+    """What passes a filter, segment by segment."""
+
+    parts: tuple[Part, ...]
+
+    @cached_property
+    def n(self) -> int:
+        """How many documents pass."""
+        return sum(part.n for part in self.parts)
+
+    def native(self, *, only: bool) -> list[Any]:
+        """Return the segments as the search takes them; with ``only`` every passing document is a candidate."""
+        if only:
+            return [(part.live.segment.native, part.bits, part.docs) for part in self.parts]
+        return [(part.live.segment.native, part.bits) for part in self.parts]
+
+
+def passing(snapshot: Snapshot, given: Any) -> Passing:
+    """Return what passes a filter: an expression or its text, a boolean mask by ``ids()``, or ids."""
+    if isinstance(given, str):
+        given = parse(given)
+    if isinstance(given, Expression):
+        return _expressed(snapshot, given)
+    values = given if isinstance(given, np.ndarray) else list(given) if isinstance(given, (list, tuple, set)) else None
+    if values is None:
+        must = "an expression, its text, a boolean mask or a list of ids"
+        raise invalid("filter", must, f"a {type(given).__name__}")
+    if len(values) and isinstance(values[0], (bool, np.bool_)):
+        return _masked(snapshot, np.asarray(values))
+    flags = [np.zeros(live.segment.n_docs, bool) for live in snapshot.lives]
+    for place in snapshot.find([check_id(id, name="filter") for id in values]):
+        if place is not None:
+            flags[place.segment][place.doc] = True
+    return _of_flags(snapshot, flags)
+
+
+def _expressed(snapshot: Snapshot, expression: Expression) -> Passing:
+    key = str(expression)
+    kept = [live.passing.get(key) for live in snapshot.lives]
+    if None in kept:  # a column that only other segments have is known all the same
+        check_columns(expression, [live.segment.columns for live in snapshot.lives])
+    return Passing(
+        tuple(own or _evaluated(live, key, expression) for live, own in zip(snapshot.lives, kept, strict=True))
+    )
+
+
+def _evaluated(live: Live, key: str, expression: Expression) -> Part:
+    segment = live.segment
+    bits = segment.passing.get(key)
+    if bits is None:
+        bits = segment.passing.put(key, alive_bits(expression.flags(segment.columns)))
+    part = Part(live, bits if live.alive is None else bits & live.alive[: len(bits)])
+    live.passing.put(key, part)
+    return part
+
+
+def _masked(snapshot: Snapshot, mask: Array) -> Passing:
+    if mask.dtype != bool or mask.shape != (snapshot.n_alive,):
+        must = f"a mask with one boolean a document ({snapshot.n_alive}), in the order of ids()"
+        raise invalid("filter", must, f"shape {mask.shape} of {mask.dtype}")
+    flags, at = [], 0
+    for live in snapshot.lives:
+        alive = np.flatnonzero(live.flags())
+        own = np.zeros(live.segment.n_docs, bool)
+        own[alive[np.argsort(live.segment.rows[alive], kind="stable")]] = mask[at : at + len(alive)]
+        flags.append(own)
+        at += len(alive)
+    return _of_flags(snapshot, flags)
+
+
+def _of_flags(snapshot: Snapshot, flags: Sequence[Array]) -> Passing:
+    pairs = zip(snapshot.lives, flags, strict=True)
+    return Passing(tuple(Part(live, alive_bits(own & live.flags())) for live, own in pairs))
+
+
+def search_passing(
+    model: Any,
+    found: Passing,
+    queries: Array,
+    offsets: Array,
+    numbers: Array,
+    *,
+    k: int,
+    clusters: int,
+    per_doc: int,
+    depth: int,
+    n_clusters: int,
+    default_clusters: int,
+    n_docs: int,
+    threads: int,
+) -> tuple[tuple[Array, ...], Array]:
+    """Search what passes: with as many more clusters as fewer documents pass, and on until k are found.
+
+    Returns what the native search does, and for every query whether all that passes was scored.
+    """
+    n = len(queries)
+    every = found.n <= max(FEW, 4 * k)
+    clusters = n_clusters if every else min(n_clusters, -(-clusters * n_docs // max(found.n, 1)))
+    rows = np.arange(n)
+    answer: tuple[Array, ...] | None = None
+    complete = np.zeros(n, bool)
+    wanted = min(k, found.n)
+    while len(rows):
+        starts, ends = offsets[rows].astype(np.int64), offsets[rows + 1].astype(np.int64)
+        own = np.append(0, np.cumsum(ends - starts)).astype(np.uint64)
+        terms = np.concatenate([numbers[a:b] for a, b in zip(starts, ends, strict=True)])
+        got = _native.search(
+            model,
+            found.native(only=every),
+            np.ascontiguousarray(queries[rows]),
+            own,
+            terms.astype(np.uint32),
+            k,
+            clusters,
+            per_doc,
+            depth,
+            None,
+            threads,
+        )
+        if answer is None:
+            answer = tuple(np.array(part) for part in got)
+        else:
+            for place, part in zip(answer, got, strict=True):
+                place[rows] = part
+        complete[rows] = every
+        if every:
+            break
+        rows = rows[got[3] < wanted]
+        every = clusters >= n_clusters
+        clusters = min(n_clusters, max(8 * clusters, default_clusters))
+    if answer is None:
+        raise AssertionError("a search is of at least one query")
+    return answer, complete

@@ -1,0 +1,130 @@
+"""Offset, least score, groups, reranking and explained hits: each equals the plain search, worked on by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hi2
+from hi2.errors import Error, InvalidParameter
+
+N = 500
+
+
+@pytest.fixture(scope="module")
+def documents():
+    random = np.random.default_rng(2)
+    vectors = random.standard_normal((N, 12)).astype(np.float32)
+    texts = [f"word{i % 20} thing{i % 7} number {i}" for i in range(N)]
+    payload = [{"author": f"a{i % 40}" if i % 10 else None, "tags": ["x"], "year": 2000 + i % 3} for i in range(N)]
+    return vectors, texts, payload
+
+
+@pytest.fixture(scope="module")
+def index(documents):
+    vectors, texts, payload = documents
+    return hi2.HybridIndex.build(vectors, texts, payload=payload, keep_text=True, codec=hi2.Flat(), progress=False)
+
+
+def test_pages_follow_each_other(documents, index):
+    vectors, texts, _ = documents
+    whole = index.search(vectors[:3], texts[:3], k=30)
+    pages = [index.search(vectors[:3], texts[:3], k=10, offset=at) for at in (0, 10, 20)]
+    np.testing.assert_array_equal(np.concatenate([page.ids for page in pages], axis=1), whole.ids)
+    np.testing.assert_array_equal(np.concatenate([page.scores for page in pages], axis=1), whole.scores)
+    past = index.search(vectors[0], texts[0], k=10, offset=10_000)
+    assert len(past) == 0
+
+
+def test_weak_hits_are_left_out(documents, index):
+    vectors, texts, _ = documents
+    whole = index.search(vectors[0], texts[0], k=50)
+    least = float(whole.scores[17])
+    found = index.search(vectors[0], texts[0], k=50, min_score=least)
+    assert found.ids.tolist() == whole.ids[whole.scores >= least].tolist()
+    batch = index.search(vectors[:2], texts[:2], k=50, min_score=least)
+    assert batch.counts[0] == found.counts == 18
+    assert batch.ids[0, 18:].tolist() == [-1] * 32
+
+
+def test_the_best_of_every_group(documents, index):
+    vectors, texts, payload = documents
+    whole = index.search(vectors[4], texts[4], k=N, clusters=1000)
+    best: dict[object, int] = {}
+    for id, _ in whole:
+        best.setdefault(payload[id]["author"], id)
+    found = index.search(vectors[4], texts[4], k=35, clusters=1000, group_by="author")
+    assert found.ids.tolist() == list(best.values())[:35]
+    assert found.groups.tolist() == list(best)[:35]
+    assert None in best  # documents without an author are one group
+    years = index.search(vectors[:2], texts[:2], k=10, clusters=1000, group_by="year")
+    assert years.counts.tolist() == [3, 3]
+    assert {type(year) for year in years[0].groups} == {int}
+
+
+def test_a_callable_or_a_cross_encoder_orders_anew(documents, index):
+    vectors, texts, _ = documents
+
+    def longest(query, found):
+        assert query == texts[9]
+        return [len(text) + int(text.split()[-1]) / 1000 for text in found]
+
+    class CrossEncoder:
+        def predict(self, pairs):
+            return np.array([longest(*pair) for pair in ((query, [text]) for query, text in pairs)])[:, 0]
+
+    plain = index.search(vectors[9], texts[9], k=40)
+    expected = sorted(plain.ids.tolist(), key=lambda id: -longest(texts[9], [texts[id]])[0])[:5]
+    for rerank in (longest, CrossEncoder()):
+        found = index.search(vectors[9], texts[9], k=5, rerank=rerank, rerank_depth=40)
+        assert found.ids.tolist() == expected
+        assert found.scores.tolist() == pytest.approx([longest(texts[9], [texts[id]])[0] for id in expected])
+
+
+def test_hits_explain_themselves(documents, index):
+    vectors, texts, _ = documents
+    hits = index.search(vectors[9], texts[9], k=5)
+    why = hits.explain(1)
+    assert why.id == hits.ids[1]
+    assert why.rank == 2
+    assert str(why) == str(index.explain(vectors[9], texts[9], id=int(hits.ids[1]), k=5))
+    assert [own.rank for own in hits.explain()] == [1, 2, 3, 4, 5]
+    batch = index.search(vectors[:4], texts[:4], k=5)
+    assert batch[3].explain(0).id == batch.ids[3, 0]
+    with pytest.raises(InvalidParameter, match="hits of one query"):
+        batch.explain()
+    with pytest.raises(InvalidParameter, match="one of 5 hits"):
+        hits.explain(5)
+
+
+def failing(query, texts):
+    raise RuntimeError("no model")
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "said"),
+    [
+        ({"offset": -1}, InvalidParameter, "'offset'"),
+        ({"min_score": "high"}, InvalidParameter, "'min_score'"),
+        ({"group_by": "planet"}, InvalidParameter, r"a column of the payload \(author, tags, year\)"),
+        ({"group_by": "tags"}, InvalidParameter, "one value a document"),
+        ({"group_by": 3}, InvalidParameter, "the name of a payload column"),
+        ({"rerank": 3}, InvalidParameter, "a callable"),
+        ({"rerank_depth": 3}, InvalidParameter, "left out without rerank"),
+        ({"rerank": failing}, Error, "'rerank' callable failed: RuntimeError: no model"),
+        ({"rerank": lambda query, texts: [1.0]}, InvalidParameter, r"one score a text \(100\). Got 1 "),
+        ({"rerank": lambda query, texts: [float("nan")] * len(texts)}, InvalidParameter, "Got NaN"),
+        ({"rerank": lambda query, texts: ["a"] * len(texts)}, Error, "failed: ValueError"),
+    ],
+)
+def test_bad_shapes(documents, index, given, error, said):
+    with pytest.raises(error, match=said):
+        index.search(documents[0][0], documents[1][0], **given)
+
+
+def test_reranking_needs_texts(documents, index):
+    with pytest.raises(InvalidParameter, match="a query's text"):
+        index.search(documents[0][0], rerank=lambda query, texts: [0.0] * len(texts))
+    bare = hi2.HybridIndex.build(documents[0], documents[1], progress=False)
+    with pytest.raises(InvalidParameter, match="keep_text=True"):
+        bare.search(documents[0][0], documents[1][0], rerank=lambda query, texts: [0.0] * len(texts))
