@@ -59,32 +59,18 @@ def probe(query: np.ndarray, centroids: np.ndarray, n: int) -> list[int]:
     return sorted(range(len(scores)), key=lambda c: (-scores[c], c))[:n]
 
 
-def afford(
-    clusters: list[int], terms: list[int], cluster_sizes: dict[int, int], list_lengths: dict[int, int], budget: int
-) -> tuple[list[int], list[int]]:
-    """The lists a budget allows: clusters up to half of it, then the shortest terms, then the clusters that still fit.
-
-    Where none fits, the nearest cluster that holds a document, else all lists: as much of it as may be scored.
-    """
-    left, opened, kept = budget, [], []
-    filed = sorted((list_lengths[term], term) for term in terms if list_lengths.get(term, 0) > 0)
-    rest = list(clusters)
-    while rest and cluster_sizes.get(rest[0], 0) + (budget // 2 if filed else 0) <= left:
-        left -= cluster_sizes.get(rest[0], 0)
-        opened.append(rest.pop(0))
-    for length, term in filed:
-        if length > left:
-            break
-        left -= length
-        kept.append(term)
-    for cluster in rest:
-        if left > 0 and cluster_sizes.get(cluster, 0) <= left:
-            left -= cluster_sizes.get(cluster, 0)
-            opened.append(cluster)
-    if left < budget:
-        return opened, kept
-    nearest = [cluster for cluster in clusters if cluster_sizes.get(cluster, 0) > 0][:1]
-    return (nearest, []) if nearest else (clusters, [term for _, term in filed])
+def expected(
+    benefit: np.ndarray, scores: np.ndarray, bins: np.ndarray, n_bins: int, rarities: list[float]
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Log-odds that a document is among the best, by the bin of its cluster: under no term, and under each."""
+    base, rank, rank2, gap, term, idf, idf_rank = benefit.astype(np.float64)
+    counts = np.bincount(bins, minlength=n_bins)
+    nearer = np.cumsum(counts) - counts
+    r = np.log1p(nearer + 0.5 * np.maximum(counts - 1, 0))
+    width = (scores.max() - scores.min()) / (n_bins - 0.5)
+    plain = base + rank * r + rank2 * r**2 + gap * np.arange(n_bins) * width / scores.std()
+    plain = np.minimum.accumulate(plain)
+    return plain, [plain + term + idf * w + idf_rank * w * r for w in rarities]
 
 
 def candidates(labels: np.ndarray, opened: list[int], filed: list[list[int]], query_terms: list[int]) -> set[int]:

@@ -133,6 +133,8 @@ def test_a_spec_refuses(match, spec, keywords):
         (r"'refine'.*Got -3", (np.zeros(40),), {"refine": -3}),
         (r"'budget'.*at least 1.*Got 0", (np.zeros(40),), {"budget": 0}),
         (r"'budget'.*Got 'many'", (np.zeros(40),), {"budget": "many"}),
+        (r"'adaptive'.*from 0 to 1. Got 2", (np.zeros(40),), {"adaptive": 2}),
+        (r"'profile'.*there is none: tune", (np.zeros(40),), {"profile": "fast"}),
         (r"'threads'", (np.zeros((2, 40)),), {"threads": 0}),
         (r"'texts'.*one string a query", (np.zeros((2, 40)), "a"), {}),
         (r"'texts'.*one string for one vector", (np.zeros(40), ["a"]), {}),
@@ -314,13 +316,25 @@ def test_native_search_checks_its_arguments(index, corpus):
         arguments[place] = bad
         with pytest.raises((ValueError, TypeError, RuntimeError)):
             _native.search(*arguments)
-    opened = (model, [(segment, None)], queries[0].copy(), none, 3, 10)
-    assert len(_native.opened_lists(*opened)[0]) > 0
-    for place, bad in [(2, queries[0, :5].copy()), (1, [segment]), (3, "words"), (4, -1), (5, -1), (5, "many")]:
-        arguments = list(opened)
+    weighing = (np.zeros(7, np.float32), -1.0, 3, 10)
+    weighed = (model, [(segment, None)], queries[0].copy(), none, 3, weighing)
+    assert len(_native.reaches(*weighed)[0]) > 0
+    worse = [
+        (np.zeros(6, np.float32), -1.0, 3, 10),
+        (np.full(7, np.nan, np.float32), -1.0, 3, 10),
+        (np.zeros(7, np.float32), float("nan"), 3, 10),
+        (np.zeros(7, np.float32), -1.0, -1, 10),
+        (np.zeros(7, np.float32), -1.0, 3, -1),
+        (np.zeros(7, np.float32), -1.0),
+    ]
+    for place, bad in [(2, queries[0, :5].copy()), (1, [segment]), (3, "words"), (4, -1), *((5, own) for own in worse)]:
+        arguments = list(weighed)
         arguments[place] = bad
         with pytest.raises((ValueError, TypeError, RuntimeError)):
-            _native.opened_lists(*arguments)
+            _native.reaches(*arguments)
+    for own in worse:
+        with pytest.raises((ValueError, TypeError, RuntimeError)):
+            _native.search(*good[:9], own, 1)
     with pytest.raises(ValueError, match="dimension"):
         model.probe_together(queries[:, :5].copy(), 3)
     with pytest.raises(ValueError, match="does not exist"):

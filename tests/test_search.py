@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -44,40 +43,6 @@ def test_search_equals_the_oracle(corpus, index, judge, clusters, per_doc, terms
         np.testing.assert_allclose(hits.scores[i, : len(expected)], scores[expected], atol=2e-6)
         if len(expected) and np.diff(scores[expected], append=scores[expected][-1] - 1).max() < -1e-5:
             assert hits.ids[i, : len(expected)].tolist() == [corpus.ids[doc] for doc in expected]
-
-
-@pytest.mark.parametrize("budget", [1, 17, 60, 200, 10_000])
-def test_a_budget_opens_the_lists_the_oracle_affords(corpus, index, judge, budget):
-    side, queries = judge
-    model = index.model
-    labels = oracle.assign(corpus.vectors, model.clusters.anchors)
-    filed = [side.chosen(doc, model.per_doc) for doc in range(len(corpus.texts))]
-    sizes = Counter(labels.tolist())
-    lengths = Counter(term for terms in filed for term in terms)
-    batch = index.search(corpus.query_vectors, corpus.query_texts, k=20, clusters=5, budget=budget)
-    for i, (vector, tokens) in enumerate(zip(corpus.query_vectors, queries, strict=True)):
-        probed = oracle.probe(vector, model.clusters.centroids, 5)
-        clusters, terms = oracle.afford(probed, side.query(tokens, 32), sizes, lengths, budget)
-        wanted = oracle.candidates(labels, clusters, filed, terms)
-        assert batch.n_scored[i] == min(len(wanted), budget) > 0
-        alone = index.search(vector, corpus.query_texts[i], k=20, clusters=5, budget=budget)
-        assert alone.n_scored == batch.n_scored[i]
-        assert set(alone.ids.tolist()) <= {corpus.ids[doc] for doc in wanted}
-        unbounded = index.search(vector, corpus.query_texts[i], k=20, clusters=5)
-        assert alone.n_term_lists == unbounded.n_term_lists
-
-
-def test_a_budget_counts_the_lists_of_all_segments(corpus):
-    whole = hi2.HybridIndex.build(corpus.vectors, corpus.texts, ids=corpus.ids)
-    half = len(corpus.ids) // 2
-    parts = hi2.HybridIndex.build(corpus.vectors, corpus.texts, ids=corpus.ids)
-    parts.delete(corpus.ids[half:])
-    parts.merge()
-    parts.add(corpus.vectors[half:], corpus.texts[half:], ids=corpus.ids[half:])
-    for vector, text in zip(corpus.query_vectors, corpus.query_texts, strict=True):
-        expected = whole.search(vector, text, budget=100)
-        assert parts.search(vector, text, budget=100).n_scored == expected.n_scored <= 100
-    assert any(whole.search(v, t).n_scored > 100 for v, t in zip(corpus.query_vectors, corpus.query_texts, strict=True))
 
 
 def test_a_budget_is_kept_whatever_the_lists_hold(corpus):

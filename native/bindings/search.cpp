@@ -144,14 +144,35 @@ struct LiveSegments {
     }
 };
 
-constexpr std::size_t kNoBudget = std::numeric_limits<std::size_t>::max();
+// How a query weighs what it opens, as given: (seven numbers, least log-odds, clusters at most, budget or None).
+using Weighing = std::tuple<Array1<float>, float, std::size_t, std::optional<std::size_t>>;
+
+struct Weighed {
+    Benefit benefit;
+
+    SearchParams params(std::size_t k, std::uint32_t per_doc, std::size_t depth, const std::optional<Weighing>& given) {
+        SearchParams params{k, per_doc, depth};
+        if (!given) return params;
+        const auto& [numbers, cut, most_clusters, budget] = *given;
+        check(numbers.shape(0) == 7, "a benefit has seven numbers");
+        for (std::size_t i = 0; i < 7; ++i) check(std::isfinite(numbers.data()[i]), "a benefit is finite");
+        check(cut == cut, "the least log-odds are a number");
+        const float* n = numbers.data();
+        benefit = {n[0], n[1], n[2], n[3], n[4], n[5], n[6]};
+        params.benefit = &benefit;
+        params.cut = cut;
+        params.most_clusters = most_clusters;
+        if (budget) params.budget = *budget;
+        return params;
+    }
+};
 // Queries whose cluster scores are one matrix product.
 constexpr std::size_t kTogether = 32;
 
 nb::tuple search_batch(const ModelHandle& model, nb::list segments, Array2<float> queries,
                        Array1<std::uint64_t> term_offsets, Array1<std::uint32_t> terms, std::size_t k,
                        std::size_t clusters, std::uint32_t per_doc, std::size_t depth,
-                       std::optional<std::size_t> budget, std::size_t threads) {
+                       const std::optional<Weighing>& weighing, std::size_t threads) {
     const std::size_t n = queries.shape(0);
     check(queries.shape(1) == model.model.dim, "queries do not have the index's dimension");
     check(term_offsets.shape(0) == n + 1 && term_offsets.data()[0] == 0, "one offset a query and one more are needed");
@@ -163,7 +184,9 @@ nb::tuple search_batch(const ModelHandle& model, nb::list segments, Array2<float
     const std::size_t n_docs = live.n_docs;
     k = std::min(k, std::max<std::size_t>(n_docs, 1));
     depth = std::min(depth, n_docs);
-    clusters = std::min(clusters, model.model.n_clusters);
+    clusters = weighing ? 0 : std::min(clusters, model.model.n_clusters);
+    Weighed weighed;
+    const SearchParams params = weighed.params(k, per_doc, depth, weighing);
 
     std::vector<std::uint32_t> numbers(n * k, 0);
     std::vector<std::uint32_t> rows(n * k, 0);
@@ -177,9 +200,8 @@ nb::tuple search_batch(const ModelHandle& model, nb::list segments, Array2<float
             const std::uint64_t begin = term_offsets.data()[i];
             const std::span<const std::uint32_t> own(terms.data() + begin, term_offsets.data()[i + 1] - begin);
             SearchCost cost;
-            const auto hits =
-                this_threads_searcher().search(model.model, live.segments, queries.data() + i * model.model.dim, probed,
-                                               own, {k, per_doc, depth, budget.value_or(kNoBudget)}, cost);
+            const auto hits = this_threads_searcher().search(
+                model.model, live.segments, queries.data() + i * model.model.dim, probed, own, params, cost);
             for (std::size_t h = 0; h < std::min(hits.size(), k); ++h) {
                 numbers[i * k + h] = hits[h].segment;
                 rows[i * k + h] = hits[h].row;
@@ -230,7 +252,7 @@ class Reader {
 
     // (ids, scores, n_scored, n_term_lists), or None where the query is not plain: the caller takes the long road.
     nb::object search(Array1<float> query, nb::handle text, std::size_t k, std::size_t clusters, std::size_t n_terms,
-                      std::uint32_t per_doc, std::size_t depth, std::optional<std::size_t> budget,
+                      std::uint32_t per_doc, std::size_t depth, const std::optional<Weighing>& weighing,
                       float largest) const {
         if (query.shape(0) != model_.model.dim || k == 0) return nb::none();
         for (std::size_t t = 0; t < query.shape(0); ++t)
@@ -246,6 +268,10 @@ class Reader {
             }
             characters = {data, static_cast<std::size_t>(size)};
         }
+        const std::size_t most = std::max<std::size_t>(live_.n_docs, 1);
+        Weighed weighed;
+        const SearchParams params = weighed.params(std::min(k, most), per_doc, std::min(depth, live_.n_docs), weighing);
+        if (weighing) clusters = 0;
         SearchCost cost;
         std::vector<Hit> hits;  // a copy: making Python objects may run code that searches on this thread
         bool answered = false;
@@ -262,12 +288,10 @@ class Reader {
                 if (plain) query_terms(tokens, as_span(*dropped_), as_span(*mean_scores_), n_terms, terms);
             }
             if (plain) {
-                const std::size_t most = std::max<std::size_t>(live_.n_docs, 1);
                 Searcher& searcher = this_threads_searcher();
-                const auto found = searcher.search(
-                    model_.model, live_.segments, query.data(), searcher.probe(model_.model, query.data(), clusters),
-                    terms, {std::min(k, most), per_doc, std::min(depth, live_.n_docs), budget.value_or(kNoBudget)},
-                    cost);
+                const auto found =
+                    searcher.search(model_.model, live_.segments, query.data(),
+                                    searcher.probe(model_.model, query.data(), clusters), terms, params, cost);
                 hits.assign(found.begin(), found.end());
             }
             answered = plain;
@@ -319,18 +343,23 @@ NewArray<std::uint32_t> probe_together(const ModelHandle& model, Array2<float> q
     return to_numpy(std::move(probed), {queries.shape(0), clusters});
 }
 
-// The lists a query opens: (clusters, terms).
-nb::tuple opened_lists(const ModelHandle& model, nb::list segments, Array1<float> query, Array1<std::uint32_t> terms,
-                       std::size_t clusters, std::optional<std::size_t> budget) {
+// How far a weighed query opens its lists.
+nb::tuple reaches(const ModelHandle& model, nb::list segments, Array1<float> query, Array1<std::uint32_t> terms,
+                  std::uint32_t per_doc, const Weighing& weighing) {
     check(query.shape(0) == model.model.dim, "the query does not have the index's dimension");
     const LiveSegments live(model, segments);
     Searcher& searcher = this_threads_searcher();
-    const auto probed = searcher.probe(model.model, query.data(), clusters);
-    std::size_t n_term_lists = 0;
-    Opened opened{probed, as_span(terms)};
-    if (budget) opened = searcher.afford(live.segments, opened, *budget, n_term_lists);
-    return nb::make_tuple(to_numpy(std::vector<std::uint32_t>(opened.clusters.begin(), opened.clusters.end())),
-                          to_numpy(std::vector<std::uint32_t>(opened.terms.begin(), opened.terms.end())));
+    Weighed weighed;
+    const SearchParams params = weighed.params(1, per_doc, 0, weighing);
+    const Reaches& found = searcher.weigh(model.model, live.segments, query.data(), as_span(terms), params);
+    const Prospects& prospects = searcher.prospects();
+    std::vector<std::uint32_t> nearer;
+    for (std::size_t b = 0; b < prospects.n_bins(); ++b) nearer.push_back(prospects.nearer(b));
+    const bool limited = found.limit != std::numeric_limits<std::uint64_t>::max();
+    return nb::make_tuple(to_numpy(std::vector<std::uint32_t>(prospects.bins().begin(), prospects.bins().end())),
+                          to_numpy(std::move(nearer)), found.clusters,
+                          to_numpy(std::vector<std::uint64_t>(found.terms.begin(), found.terms.end())),
+                          limited ? nb::object(nb::int_(found.limit)) : nb::object(nb::none()));
 }
 
 // One list of one kind, decoded.
@@ -417,17 +446,18 @@ void bind_search(nb::module_& m) {
             "term_lengths", [](const SegmentHandle& s) { return list_lengths(s.segment.terms); },
             "(terms, lengths) of the non-empty term lists.");
     m.def("search", search_batch, "model"_a, "segments"_a, "queries"_a, "term_offsets"_a, "terms"_a, "k"_a,
-          "clusters"_a, "per_doc"_a, "depth"_a, "budget"_a.none(), "threads"_a,
+          "clusters"_a, "per_doc"_a, "depth"_a, "weighing"_a.none(), "threads"_a,
           "The k best of every query over [(segment, alive or None)]: (segments, rows, scores, counts, n_scored, "
           "n_term_lists).");
-    m.def("opened_lists", opened_lists, "model"_a, "segments"_a, "query"_a, "terms"_a, "clusters"_a, "budget"_a.none(),
-          "The clusters and terms a query opens over [(segment, alive or None)].");
+    m.def("reaches", reaches, "model"_a, "segments"_a, "query"_a, "terms"_a, "per_doc"_a, "weighing"_a,
+          "How far a weighed query opens its lists over [(segment, alive or None)]: (bin of every cluster, clusters "
+          "before every bin, bins clusters are opened down to, bins each term is, documents at most or None).");
     nb::class_<Reader>(m, "Reader", "One state of an index, ready for single queries.")
         .def(nb::init<nb::object, nb::list, nb::list, nb::object, std::optional<Array1<std::uint8_t>>,
                       std::optional<Array1<float>>>(),
              "model"_a, "segments"_a, "ids"_a, "pieces"_a.none(), "dropped"_a.none(), "mean_scores"_a.none())
         .def("search", &Reader::search, "query"_a, "text"_a.none(), "k"_a, "clusters"_a, "terms"_a, "per_doc"_a,
-             "depth"_a, "budget"_a.none(), "largest"_a,
+             "depth"_a, "weighing"_a.none(), "largest"_a,
              "(ids, scores, n_scored, n_term_lists), or None where the query is not plain.");
     m.def("score", score_docs, "model"_a, "segment"_a, "query"_a, "refine"_a, "docs"_a,
           "Codec or refine scores of some documents of a segment.");

@@ -119,6 +119,19 @@ std::span<const std::uint32_t> Centroids::nearest(const float* query, std::size_
     return {order.data(), wanted};
 }
 
+std::span<const float> Centroids::scores(const float* query, Scratch& scratch) const {
+    std::vector<float>& scores = scratch.scores;
+    scores.resize(n_);
+    if (n_ >= kFewest) std::call_once(once_, [&] { quantise(); });
+    if (n_ >= kFewest && codec_ != nullptr) {
+        codec_->prepare(query, scratch.state);
+        codec_->scan(scratch.state, codes_.data(), 0, n_, scores.data());
+    } else {
+        dot_kernels(simd_level()).tile(query, 1, rows_, n_, dim_, scores.data(), n_);
+    }
+    return scores;
+}
+
 void Centroids::nearest(const float* queries, std::size_t n, std::size_t wanted, Scratch& scratch,
                         std::uint32_t* out) const {
     const DotKernels& dot = dot_kernels(simd_level());

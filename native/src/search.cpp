@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <numeric>
 
 #include "hi2/kernels/dot.h"
@@ -13,6 +14,7 @@ namespace {
 constexpr std::size_t kBlock = 256;
 // Of a block with fewer living documents than one in so many, these alone are scored.
 constexpr std::size_t kSparse = 4;
+constexpr std::size_t kNoBudget = std::numeric_limits<std::size_t>::max();
 
 bool is_alive(const std::uint8_t* alive, Doc doc) {
     return alive == nullptr || (alive[doc >> 3] >> (doc & 7) & 1) != 0;
@@ -47,91 +49,171 @@ float Searcher::anchor_score(std::uint32_t cluster) {
     return anchor_scores_[cluster];
 }
 
-Opened Searcher::afford(std::span<const LiveSegment> segments, Opened wanted, std::size_t budget,
-                        std::size_t& n_term_lists) {
-    const auto length = [](const Lists& lists, std::uint32_t key) {
-        const std::size_t i = lists.directory().find(key);
-        return i < lists.directory().size() ? lists.length(i) : 0;
-    };
-    const auto n_filed = [&](std::uint32_t cluster) {
-        std::uint64_t n = 0;
-        for (const LiveSegment& live : segments) {
-            const Directory& ranges = live.segment->clusters;
-            const std::size_t i = ranges.find(cluster);
-            if (i < ranges.size())
-                n += n_alive(live.alive, static_cast<Doc>(ranges.begin(i)), static_cast<Doc>(ranges.end(i)));
-        }
-        return n;
-    };
-    const auto price = [&](std::uint32_t cluster) {
-        std::uint64_t cost = n_filed(cluster);
-        for (const LiveSegment& live : segments) cost += length(live.segment->copies, cluster);
-        return cost;
-    };
-    priced_.clear();
-    for (const std::uint32_t term : wanted.terms) {
-        std::uint64_t cost = 0;
-        for (const LiveSegment& live : segments) cost += length(live.segment->terms, term);
-        if (cost > 0) priced_.emplace_back(cost, term);
+std::uint64_t Searcher::n_filed(std::span<const LiveSegment> segments, std::uint32_t cluster) const {
+    std::uint64_t n = 0;
+    for (const LiveSegment& live : segments) {
+        const Directory& ranges = live.segment->clusters;
+        const std::size_t i = ranges.find(cluster);
+        if (i < ranges.size())
+            n += n_alive(live.alive, static_cast<Doc>(ranges.begin(i)), static_cast<Doc>(ranges.end(i)));
+        const Directory& copies = live.segment->copies.directory();
+        const std::size_t copied = copies.find(cluster);
+        if (copied < copies.size()) n += live.segment->copies.length(copied);
     }
-    n_term_lists = priced_.size();
-    std::sort(priced_.begin(), priced_.end());
+    return n;
+}
 
-    std::uint64_t left = budget;
-    affordable_clusters_.clear();
-    affordable_.clear();
-    std::size_t next = 0;  // clusters up to here are opened or passed over
-    for (; next < wanted.clusters.size(); ++next) {
-        const std::uint64_t cost = price(wanted.clusters[next]);
-        if (cost + (priced_.empty() ? 0 : budget / 2) > left) break;
-        left -= cost;
-        affordable_clusters_.push_back(wanted.clusters[next]);
-    }
-    for (const auto& [cost, term] : priced_) {
-        if (cost > left) break;
-        left -= cost;
-        affordable_.push_back(term);
-    }
-    for (; next < wanted.clusters.size() && left > 0; ++next) {
-        const std::uint64_t cost = price(wanted.clusters[next]);
-        if (cost > left) continue;
-        left -= cost;
-        affordable_clusters_.push_back(wanted.clusters[next]);
-    }
-    if (left < budget) return {affordable_clusters_, affordable_};
-    // Nothing that holds a document fitted.
-    for (const std::uint32_t cluster : wanted.clusters)
-        if (n_filed(cluster) > 0) {
-            affordable_clusters_.assign(1, cluster);
-            return {affordable_clusters_, {}, budget};
+const Reaches& Searcher::weigh(const Model& model, std::span<const LiveSegment> segments, const float* query,
+                               std::span<const std::uint32_t> terms, const SearchParams& params) {
+    if (terms.size() > std::numeric_limits<std::uint16_t>::max()) terms = terms.first(1 << 15);
+    prospects_.reset(*params.benefit,
+                     model.n_clusters == 0 ? std::span<const float>{} : model.centroids->scores(query, probe_scratch_));
+    std::uint64_t n_docs = 0;
+    for (const LiveSegment& live : segments) n_docs += live.segment->n_docs;
+    rarity_.assign(terms.size(), -1.0f);
+    by_rarity_.clear();
+    reaches_.limit = std::numeric_limits<std::uint64_t>::max();
+    reaches_.terms.assign(terms.size(), 0);
+    for (std::size_t t = 0; t < terms.size(); ++t) {
+        std::uint64_t length = 0;
+        for (const LiveSegment& live : segments) {
+            const std::size_t i = live.segment->terms.directory().find(terms[t]);
+            if (i < live.segment->terms.directory().size()) length += live.segment->terms.length(i);
         }
-    affordable_.clear();
-    for (const auto& [cost, term] : priced_) affordable_.push_back(term);
-    return {wanted.clusters, affordable_, budget};
+        if (length == 0) continue;
+        rarity_[t] = std::log1p(static_cast<float>(n_docs) / static_cast<float>(length));
+        reaches_.terms[t] = prospects_.reach(rarity_[t], params.cut);
+        by_rarity_.push_back(static_cast<std::uint32_t>(t));
+    }
+    // A document under several terms is met under the one that promises most.
+    std::stable_sort(by_rarity_.begin(), by_rarity_.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return rarity_[a] > rarity_[b]; });
+    std::size_t bins = model.n_clusters == 0 || params.most_clusters == 0 ? 0 : prospects_.reach(params.cut);
+    // As many whole bins as are within the most clusters, but never less than the nearest.
+    while (bins > 1 && (bins < prospects_.n_bins() ? prospects_.nearer(bins) : model.n_clusters) > params.most_clusters)
+        --bins;
+    reaches_.clusters = bins;
+    if (met_.size() < segments.size()) met_.resize(segments.size());
+    n_met_.assign(params.budget == kNoBudget ? 0 : model.n_clusters, 0);
+    for (std::size_t s = 0; s < segments.size(); ++s) meet_terms(segments[s], terms, params, met_[s]);
+    if (params.budget != kNoBudget) fit_budget(segments, params);
+    return reaches_;
+}
+
+void Searcher::meet_terms(const LiveSegment& live, std::span<const std::uint32_t> terms, const SearchParams& params,
+                          std::vector<Met>& met) {
+    const Segment& segment = *live.segment;
+    met.clear();
+    visited_.reserve(segment.n_docs);
+    lists_.clear();
+    for (const std::uint32_t t : by_rarity_) {
+        lists_.push_back(segment.terms.directory().find(terms[t]));
+        if (lists_.back() < segment.terms.directory().size()) segment.terms.prefetch(lists_.back());
+    }
+    const auto clear = [&] {
+        for (const Met& one : met) visited_.erase(one.doc);
+    };
+    try {
+        for (std::size_t i = 0; i < by_rarity_.size(); ++i) {
+            const std::uint32_t t = by_rarity_[i];
+            if (lists_[i] == segment.terms.directory().size() || reaches_.terms[t] == 0) continue;
+            const std::size_t reach = reaches_.terms[t];
+            std::size_t run = 0;
+            segment.terms.decode(lists_[i], [&](Doc doc, std::uint32_t rank) {
+                if (rank >= params.per_doc || !is_alive(live.alive, doc)) return;
+                std::uint16_t bin = 0;
+                std::uint32_t cluster = 0;
+                if (segment.clusters.size() > 0) {
+                    run = segment.runs->of(segment.clusters, doc);
+                    cluster = segment.clusters.key(run);
+                    bin = prospects_.bin(cluster);
+                }
+                if (bin >= reach || !visited_.insert(doc)) return;
+                met.push_back({doc, bin, static_cast<std::uint16_t>(t)});
+                if (!n_met_.empty()) ++n_met_[cluster];
+            });
+        }
+    } catch (...) {
+        clear();
+        throw;
+    }
+    clear();
+}
+
+// Levels of promise, the highest first, are opened whole as long as they fit. Clusters that are opened for their own
+// sake give what no term has met.
+void Searcher::fit_budget(std::span<const LiveSegment> segments, const SearchParams& params) {
+    constexpr std::size_t kLevels = 1024;
+    const std::size_t last = prospects_.n_bins() - 1;
+    float high = prospects_.plain(0);
+    float low = prospects_.plain(last);
+    for (const std::uint32_t t : by_rarity_) {
+        high = std::max(high, prospects_.under(rarity_[t], 0));
+        low = std::min(low, prospects_.under(rarity_[t], last));
+    }
+    const float scale = high > low ? (static_cast<float>(kLevels) - 0.5f) / (high - low) : 0.0f;
+    const auto level = [&](float expected) {
+        const float at = (high - expected) * scale;
+        return at > 0 ? std::min(static_cast<std::size_t>(at), kLevels - 1) : std::size_t{0};
+    };
+    levels_.assign(kLevels, 0);
+    for (std::size_t s = 0; s < segments.size(); ++s)
+        for (const Met& one : met_[s]) ++levels_[level(prospects_.under(rarity_[one.term], one.bin))];
+    const std::span<const std::uint16_t> bins = prospects_.bins();
+    for (std::size_t c = 0; c < bins.size(); ++c)
+        if (bins[c] < reaches_.clusters) {
+            const std::uint64_t filed = n_filed(segments, static_cast<std::uint32_t>(c));
+            levels_[level(prospects_.plain(bins[c]))] += filed - std::min<std::uint64_t>(filed, n_met_[c]);
+        }
+    std::uint64_t left = params.budget;
+    std::size_t open = 0;  // levels
+    while (open < kLevels && levels_[open] <= left) left -= levels_[open++];
+    if (left == params.budget && open < kLevels) {  // not even the most promising fit: some of them are scored
+        ++open;
+        reaches_.limit = params.budget;
+    }
+    const auto narrowed = [&](std::size_t reach, auto&& expected) {
+        std::size_t bin = 0;
+        while (bin < reach && level(expected(bin)) < open) ++bin;
+        return bin;
+    };
+    reaches_.clusters = narrowed(reaches_.clusters, [&](std::size_t b) { return prospects_.plain(b); });
+    for (const std::uint32_t t : by_rarity_)
+        reaches_.terms[t] = narrowed(reaches_.terms[t], [&](std::size_t b) { return prospects_.under(rarity_[t], b); });
 }
 
 std::span<const Hit> Searcher::search(const Model& model, std::span<const LiveSegment> segments, const float* query,
                                       std::span<const std::uint32_t> clusters, std::span<const std::uint32_t> terms,
                                       const SearchParams& params, SearchCost& cost) {
     begin_query(model, query);
-    const bool bounded = params.budget != std::numeric_limits<std::size_t>::max();
-    std::size_t n_term_lists = 0;
-    const Opened opened =
-        bounded ? afford(segments, {clusters, terms}, params.budget, n_term_lists) : Opened{clusters, terms};
-    probed_ = opened.clusters;
-    limit_ = opened.limit;
+    const bool weighed = params.benefit != nullptr;
+    limit_ = std::numeric_limits<std::uint64_t>::max();
+    probed_ = clusters;
+    if (weighed) {
+        limit_ = weigh(model, segments, query, terms, params).limit;
+        near_.clear();
+        const std::span<const std::uint16_t> bins = prospects_.bins();
+        for (std::size_t c = 0; c < bins.size(); ++c)
+            if (bins[c] < reaches_.clusters) near_.push_back(static_cast<std::uint32_t>(c));
+        if (limit_ != std::numeric_limits<std::uint64_t>::max())
+            std::stable_sort(near_.begin(), near_.end(),
+                             [&](std::uint32_t a, std::uint32_t b) { return bins[a] < bins[b]; });
+        probed_ = near_;
+        terms = {};
+    }
     model.codec->prepare(query, state_);
     const bool refined = model.refine != nullptr && params.depth > 0;
     segments_ = segments;
     top_.reset(refined ? params.depth : params.k);
-    opened_.assign(opened.terms.size(), 0);
+    opened_.assign(terms.size(), 0);
     for (std::size_t s = 0; s < segments.size(); ++s)
-        scan_segment(static_cast<std::uint32_t>(s), segments[s], opened.terms, params);
+        scan_segment(static_cast<std::uint32_t>(s), segments[s], terms, params);
     if (refined) {
         refine(segments);
         top_.narrow(params.k);
     }
-    if (!bounded) n_term_lists = std::accumulate(opened_.begin(), opened_.end(), std::size_t{0});
+    const std::size_t n_term_lists =
+        weighed ? by_rarity_.size() : std::accumulate(opened_.begin(), opened_.end(), std::size_t{0});
     cost = {n_scored_, n_term_lists};
     return top_.finish(row_of());
 }
@@ -186,6 +268,9 @@ void Searcher::scan_segment(std::uint32_t number, const LiveSegment& live, std::
                 if (rank < params.per_doc) meet(doc);
             });
         }
+        if (params.benefit != nullptr)
+            for (const Met& one : met_[number])
+                if (one.bin < reaches_.terms[one.term]) meet(one.doc);
     } catch (...) {
         clear();
         throw;

@@ -165,12 +165,36 @@ int main() {
                 for (std::size_t i = 0; i < hits.size(); ++i)
                     CHECK(hits[i].score == expected[i].score && hits[i].row == expected[i].row);
 
+                // Weighed, within a budget and without one.
+                const hi2::Benefit benefit{-1.0f, -1.0f, -0.1f, -0.2f, 0.5f, 0.2f, 0.05f};
                 hi2::SearchParams bounded = params;
+                bounded.benefit = &benefit;
+                bounded.most_clusters = w.model.n_clusters;
                 bounded.budget = 1 + own() % 80;
                 hi2::SearchCost less;
-                searcher.search(w.model, {&live, 1}, query.data(), probed, list, bounded, less);
-                CHECK(less.n_scored <= std::min(bounded.budget, cost.n_scored));
+                searcher.search(w.model, {&live, 1}, query.data(), {}, list, bounded, less);
+                CHECK(less.n_scored > 0 && less.n_scored <= bounded.budget);
                 CHECK(less.n_term_lists == cost.n_term_lists);
+                bounded.budget = std::numeric_limits<std::size_t>::max();
+                searcher.search(w.model, {&live, 1}, query.data(), {}, list, bounded, less);
+                std::size_t n_alive = 0;
+                for (std::size_t doc = 0; doc < w.segment.n_docs; ++doc) n_alive += w.alive[doc >> 3] >> (doc & 7) & 1;
+                CHECK(less.n_scored == n_alive);
+                std::size_t before = less.n_scored;
+                for (const float cut : {-4.0f, -2.0f, 0.0f, 3.0f}) {
+                    bounded.cut = cut;
+                    searcher.search(w.model, {&live, 1}, query.data(), {}, list, bounded, less);
+                    CHECK(less.n_scored <= before);
+                    before = less.n_scored;
+                }
+                // Only these documents, whatever lists are opened.
+                std::vector<hi2::Doc> some;
+                for (hi2::Doc doc = 0; doc < w.segment.n_docs; doc += 3)
+                    if ((w.alive[doc >> 3] >> (doc & 7) & 1) != 0) some.push_back(doc);
+                const hi2::LiveSegment only{&w.segment, w.alive.data(), some};
+                const auto chosen = searcher.search(w.model, {&only, 1}, query.data(), probed, list, params, less);
+                CHECK(less.n_scored == some.size());
+                for (const hi2::Hit& hit : chosen) CHECK(hit.doc % 3 == 0);
             }
         });
     }
@@ -194,9 +218,11 @@ int main() {
     search_all(after);
     CHECK(before.n_scored == after.n_scored);
 
-    // A list whose length cannot be read is met while a budget prices it.
+    // A list whose length cannot be read is met while a query weighs it.
     std::fill(w.blob.begin(), w.blob.end() - static_cast<std::ptrdiff_t>(hi2::kPadding), std::uint8_t{0xff});
-    CHECK_THROWS(searcher.search(w.model, {&live, 1}, query.data(), {}, every, {10, 9, 0, 50}, ignored), hi2::Damaged);
+    const hi2::Benefit benefit;
+    CHECK_THROWS(searcher.search(w.model, {&live, 1}, query.data(), {}, every, {10, 9, 0, &benefit, 5}, ignored),
+                 hi2::Damaged);
     std::copy(kept.begin(), kept.end(), w.blob.begin());
 
     // So does a row that does not exist, met while a cluster's range is scored.

@@ -1,5 +1,7 @@
 """Native parts of hi2: packed arrays, posting lists, codecs, the search itself."""
 
+from typing import Any
+
 from hi2.types import I64, U32, U64, Array, Bytes, Floats, Id
 
 PADDING: int
@@ -7,6 +9,7 @@ ID_BLOCK: int
 
 _Directory = tuple[Bytes, int, Bytes, int, int]
 _Lists = tuple[_Directory, Bytes, int]
+_Weighing = tuple[Floats, float, int, int | None]
 
 def simd_level() -> str: ...
 def simd_levels() -> list[str]: ...
@@ -25,7 +28,7 @@ def sort_strings(ends: U64, characters: Bytes) -> U64: ...
 def query_terms(tokens: U32, offsets: U64, dropped: Bytes, mean_scores: Floats, n: int) -> tuple[U64, U32]: ...
 def search(
     model: Model,
-    segments: list[tuple[Segment, Bytes | None]],
+    segments: list[Any],
     queries: Floats,
     term_offsets: U64,
     terms: U32,
@@ -33,17 +36,17 @@ def search(
     clusters: int,
     per_doc: int,
     depth: int,
-    budget: int | None,
+    weighing: _Weighing | None,
     threads: int,
 ) -> tuple[U32, U32, Floats, I64, I64, I64]: ...
-def opened_lists(
+def reaches(
     model: Model,
     segments: list[tuple[Segment, Bytes | None]],
     query: Floats,
     terms: U32,
-    clusters: int,
-    budget: int | None,
-) -> tuple[U32, U32]: ...
+    per_doc: int,
+    weighing: _Weighing,
+) -> tuple[U32, U32, int, U64, int | None]: ...
 def score(model: Model, segment: Segment, query: Floats, refine: bool, docs: U32) -> Floats: ...
 
 class Ids:
@@ -105,7 +108,7 @@ class Reader:
         terms: int,
         per_doc: int,
         depth: int,
-        budget: int | None,
+        weighing: _Weighing | None,
         largest: float,
     ) -> tuple[list[Id], Floats, int, int] | None: ...
 

@@ -18,7 +18,10 @@ from hi2.types import Array, Floats, Id
 
 @dataclass(frozen=True)
 class ClusterMatch:
-    """A cluster the document is filed under: its place among those the query ranks, and whether it was opened."""
+    """A cluster the document is filed under: its place among those the query ranks, and whether it was opened.
+
+    A query that weighs its lists opens clusters of about the same score together; the place is then the last of them.
+    """
 
     cluster: int
     place: int
@@ -30,7 +33,7 @@ class ClusterMatch:
 class TermMatch:
     """A query term the document is filed under: its rank among the document's terms, and whether that counts.
 
-    A rank counts where it is below ``per_doc``. A budget may leave a long list unopened.
+    A rank counts where it is below ``per_doc``. A query that weighs its lists opens each down to some cluster.
     """
 
     term: str
@@ -45,8 +48,8 @@ class Explanation:
 
     ``outcome`` is 'found', 'outscored', 'no shared list' or 'not in the index'. ``score`` is the codec's,
     ``refine_score`` the refine store's, ``exact_score`` the inner product where full vectors are kept. ``rank`` counts
-    from 1: by the refine store where ``rescored``, else by the codec among all documents scored. ``asked_clusters`` and
-    ``budget`` are the search's.
+    from 1: by the refine store where ``rescored``, else by the codec among all documents scored. ``asked_clusters``,
+    ``budget`` and ``adaptive`` are the search's.
     """
 
     id: Id
@@ -66,6 +69,12 @@ class Explanation:
     no_terms: str | None = None
     asked_clusters: int = 0
     budget: int | None = None
+    adaptive: float | None = None
+
+    @property
+    def weighed(self) -> bool:
+        """Whether the query weighed its lists."""
+        return self.budget is not None or self.adaptive is not None
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
@@ -89,11 +98,11 @@ class Explanation:
             lines += self._way_in()
         for cluster in self.clusters:
             how = "a further cluster" if cluster.copy else "its cluster"
-            asked = cluster.place <= self.asked_clusters
-            state = "opened" if cluster.opened else "it does not fit the budget" if asked else "not opened"
+            asked = cluster.place <= self.asked_clusters and self.weighed
+            state = "opened" if cluster.opened else "too little is expected of it" if asked else "not opened"
             lines.append(f"- {how} {cluster.cluster} is number {cluster.place} for this query: {state}.")
         for term in self.terms:
-            unopened = "beyond per_doc, not counted" if not term.counts else "its list does not fit the budget"
+            unopened = "not opened as far as its cluster" if term.counts else "beyond per_doc, not counted"
             state = "opened" if term.counts and term.opened else unopened
             lines.append(f"- its term {term.term!r} (number {term.rank + 1} of the document) is in the query: {state}.")
         if self.no_terms is not None:
@@ -112,9 +121,11 @@ class Explanation:
         nearest = min((match.place for match in self.clusters), default=None)
         if any(match.opened for match in self.clusters) or any(match.counts and match.opened for match in self.terms):
             return ["The budget ended before it was reached: a larger one would reach it."]
+        budget = [] if self.budget is None else ["a larger budget"]
+        wider = " and ".join([*budget, *([] if self.adaptive is None else ["a lower adaptive"])])
         if (nearest or self.asked_clusters + 1) <= self.asked_clusters or any(match.counts for match in self.terms):
-            return ["A larger budget would reach it."]
-        more = "" if self.budget is None else " within a larger budget"
+            return [f"{wider[:1].upper()}{wider[1:]} would reach it."]
+        more = f" with {wider}" if wider else ""
         return [] if nearest is None else [f"Opening {nearest} clusters (clusters={nearest}){more} would reach it."]
 
 
@@ -126,10 +137,8 @@ def explain(state: State, vector: Any, text: str | None, effort: Effort, *, id: 
         return Explanation(id, "not in the index", effort.k, hits.n_scored)
     query = read_query(vector, state.model)
     numbers = _query_terms(state, text, effort)
-    opened_clusters, opened_terms = _native.opened_lists(
-        state.model.native, state.snapshot.native, query, numbers, effort.clusters, effort.budget
-    )
-    clusters = _clusters(state, place, query, opened_clusters)
+    clusters = _clusters(state, place, query, effort)
+    clusters, opened_terms = _opened(state, query, numbers, effort, clusters)
     terms, query_terms, unmatched = _terms(state, place, text, effort, numbers, opened_terms)
     admitted = any(match.opened for match in clusters) or any(match.counts and match.opened for match in terms)
     if admitted and effort.budget is not None:  # the only list that was opened may have been cut
@@ -156,6 +165,7 @@ def explain(state: State, vector: Any, text: str | None, effort: Effort, *, id: 
         no_terms=_no_terms(state, text, effort, query_terms),
         asked_clusters=effort.clusters,
         budget=effort.budget,
+        adaptive=effort.adaptive,
         **_scores(state, place, query),
     )
 
@@ -180,7 +190,26 @@ def _query_terms(state: State, text: str | None, effort: Effort) -> Array:
     return selector.query_terms([text], effort.terms)[1]
 
 
-def _clusters(state: State, place: Place, query: Floats, opened: Array) -> tuple[ClusterMatch, ...]:
+def _opened(
+    state: State, query: Floats, numbers: Array, effort: Effort, clusters: tuple[ClusterMatch, ...]
+) -> tuple[tuple[ClusterMatch, ...], set[int]]:
+    """The document's clusters with whether they were opened, and the query's terms that were as far as they lie."""
+    model = state.model
+    if effort.weighing is None:
+        opened = set(model.native.probe(query, effort.clusters).tolist())
+        return tuple(replace(own, opened=own.cluster in opened) for own in clusters), set(numbers.tolist())
+    bins, _, of_clusters, of_terms, _ = _native.reaches(
+        model.native, state.snapshot.native, query, numbers, effort.per_doc, effort.weighing
+    )
+    own = int(bins[clusters[0].cluster]) if clusters else 0
+    matches = tuple(
+        replace(match, opened=bool(bins[match.cluster] < of_clusters), place=int((bins <= bins[match.cluster]).sum()))
+        for match in clusters
+    )
+    return matches, {int(term) for term, reach in zip(numbers, of_terms, strict=False) if own < reach}
+
+
+def _clusters(state: State, place: Place, query: Floats, effort: Effort) -> tuple[ClusterMatch, ...]:
     model = state.model
     if model.clusters is None:
         return ()
@@ -193,13 +222,13 @@ def _clusters(state: State, place: Place, query: Floats, opened: Array) -> tuple
     copy_clusters, copy_docs, _ = segment.native.copy_postings()
     copies = copy_clusters[copy_docs == place.doc].tolist()
     return tuple(
-        ClusterMatch(cluster, int(places[cluster]), cluster in opened, copy)
+        ClusterMatch(cluster, int(places[cluster]), False, copy)
         for cluster, copy in [(own, False), *((c, True) for c in copies)]
     )
 
 
 def _terms(
-    state: State, place: Place, text: str | None, effort: Effort, numbers: Array, opened: Array
+    state: State, place: Place, text: str | None, effort: Effort, numbers: Array, opened: set[int]
 ) -> tuple[tuple[TermMatch, ...], tuple[str, ...], tuple[str, ...]]:
     selector = state.model.terms
     if selector is None or text is None or len(numbers) == 0:

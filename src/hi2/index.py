@@ -23,6 +23,7 @@ from hi2.fitting import fit_model, term_reader
 from hi2.ids import check_id
 from hi2.model import Model
 from hi2.parts import Parts
+from hi2.profiles import Profile
 from hi2.progress import Progress
 from hi2.searching import MAX_K, Effort, PerQuery, Tally, resolve_effort, search
 from hi2.selectors.clusters import ClusterSelector, KMeans
@@ -35,6 +36,7 @@ from hi2.vectors import METRICS
 
 if TYPE_CHECKING:
     from hi2.explanation import Explanation
+    from hi2.tuning import Tuned
 
 
 class HybridIndex:
@@ -296,6 +298,8 @@ class HybridIndex:
         per_doc: int | None = None,
         refine: int | None = None,
         budget: int | None = None,
+        adaptive: float | None = None,
+        profile: str | None = None,
         filter: Any = None,
         filters: Sequence[Any] | None = None,
         min_score: float | None = None,
@@ -314,10 +318,12 @@ class HybridIndex:
         ``refine`` times k hits are rescored by the refine store, if there is one; 0 skips it. ``threads`` share a
         batch.
 
-        ``budget`` is how many documents may be scored at most. Whole lists are opened: clusters, nearest first, up to
-        half of it; then terms, the shortest lists first; then further clusters that still fit. Lists count by what they
-        hold, overlaps and documents beyond ``per_doc`` included. If not one list fits, the nearest is cut. Term lists
-        grow with the collection; a budget need not.
+        ``adaptive`` lets every query weigh its lists: a document is scored if the chance that it is among the best is
+        at least so much, by how near its cluster is and how rare the query's term is that it is filed under. A query
+        may so open terms alone, clusters alone, or both, each list down to some cluster. ``budget`` is how many
+        documents may be scored at most: of what the query would open those of which most is expected. With either,
+        ``clusters`` is the most clusters that are opened for their own sake, all by default. ``tune`` fits the chances
+        to a collection. ``profile`` is the name of a setting that ``tune`` found; what is given beside it goes first.
 
         ``filter`` lets through what a text such as ``"year >= 2020 and lang in ('en', 'de')"``, the same as an
         expression of ``hi2.column``, a boolean mask by ``ids()`` or a list of ids says; ``filters`` has one for every
@@ -330,14 +336,24 @@ class HybridIndex:
         orders the best ``rerank_depth`` anew; the index must keep texts.
         """
         state = self._state
-        chosen = {"clusters": clusters, "terms": terms, "per_doc": per_doc, "refine": refine, "budget": budget}
+        chosen: dict[str, Any] = {
+            "clusters": clusters,
+            "terms": terms,
+            "per_doc": per_doc,
+            "refine": refine,
+            "budget": budget,
+            "adaptive": adaptive,
+        }
+        if profile is not None:
+            chosen = self._profiled(state, profile, chosen)
         effort = resolve_effort(state.model, k=k, **chosen)
         if filters is not None:
             if filter is not None:
                 raise invalid("filters", "left out where filter is given", "both")
             filter = PerQuery(list(filters))
-        if filter is not None and budget is not None:
-            raise invalid("budget", "left out with a filter, which scores what passes it", budget)
+        for name, own in (("budget", budget), ("adaptive", adaptive)):
+            if filter is not None and own is not None:
+                raise invalid(name, "left out with a filter, which scores what passes it", own)
         vectors, texts = self._with_vectors(vectors, texts)
 
         if offset == 0 and min_score is None and group_by is None and rerank is None and rerank_depth is None:
@@ -367,16 +383,94 @@ class HybridIndex:
         per_doc: int | None = None,
         refine: int | None = None,
         budget: int | None = None,
+        adaptive: float | None = None,
     ) -> Explanation:
         """Return why a document is, or is not, among the ``k`` best of a query: as data, and in words by ``str``."""
         from hi2.explanation import explain
 
         state = self._state
         effort = resolve_effort(
-            state.model, k=k, clusters=clusters, terms=terms, per_doc=per_doc, refine=refine, budget=budget
+            state.model,
+            k=k,
+            clusters=clusters,
+            terms=terms,
+            per_doc=per_doc,
+            refine=refine,
+            budget=budget,
+            adaptive=adaptive,
         )
         vector, query_text = self._with_vectors(vector, text)
         return explain(state, vector, query_text, effort, id=check_id(id))
+
+    def tune(
+        self,
+        queries: Any,
+        texts: Sequence[str] | None = None,
+        *,
+        relevant: Sequence[Sequence[Id]] | None = None,
+        target: float | None = None,
+        latency: float | None = None,
+        budget: int | None = None,
+        k: int = 100,
+        name: str | None = None,
+        threads: int | None = None,
+        progress: bool | Progress | None = None,
+    ) -> Tuned:
+        """Find the settings worth having from a sample of queries, and keep them as named profiles.
+
+        ``queries`` are vectors, with ``texts``, or texts alone where the index has an encoder. What counts is agreement
+        with brute force over the finest store; with ``relevant``, ids for each query, the share of brute force's
+        recall. With a ``target`` (0.95) the cheapest setting that reaches it is kept as ``name``, with a ``latency`` in
+        milliseconds or a ``budget`` of documents the best within it; with none of them three profiles are made, fast
+        (0.90), balanced (0.95) and exact (0.99). Nothing is rebuilt; on disk a profile is kept with the next commit.
+        """
+        from hi2.tuning import tune
+
+        with self._changing():
+            state = self._state
+        given, own = self._with_vectors(queries, texts)
+        found = tune(
+            state,
+            given,
+            own,
+            relevant=relevant,
+            target=target,
+            latency=latency,
+            budget=budget,
+            k=k,
+            name=name,
+            threads=thread_count(threads),
+            progress=Progress.of(progress),
+        )
+        with self._changing():
+            for label, profile in found.profiles.items():
+                self._keep(label, profile)
+        return found
+
+    @property
+    def profiles(self) -> Mapping[str, Profile]:
+        """The settings that ``tune`` found, by name."""
+        return dict(self._state.profiles)
+
+    def add_profile(self, name: str, profile: Profile) -> None:
+        """Keep a profile that was tuned elsewhere for this very model; another's is refused."""
+        with self._changing():
+            profile.check(self._state.model)
+            self._keep(name, profile)
+
+    def _keep(self, name: str, profile: Profile) -> None:
+        if not isinstance(name, str) or not name:
+            raise invalid("name", "a name", repr(name))
+        self._state = replace(self._state, profiles={**self._state.profiles, name: profile})
+
+    @staticmethod
+    def _profiled(state: State, name: str, chosen: dict[str, Any]) -> dict[str, Any]:
+        profile = state.profiles.get(name)
+        if profile is None:
+            known = ", ".join(state.profiles) or "there is none: tune() makes them"
+            raise invalid("profile", f"one that this index has ({known})", repr(name))
+        given = {key: value for key, value in chosen.items() if value is not None}
+        return {**profile.arguments(), **given, "benefit": profile.benefit}
 
     @property
     def encoder(self) -> Encoder | None:

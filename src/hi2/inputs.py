@@ -6,7 +6,7 @@ import gzip
 import json
 import lzma
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,11 @@ _OPENERS: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open}
 
 @dataclass(frozen=True)
 class Document:
-    """An id and its text: title and text with a space between."""
+    """An id, its text (title and text with a space between), and a payload if it has one."""
 
     id: str
     text: str
+    payload: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -139,14 +140,17 @@ def _row(data: Any, where: str, bad: Callable[[str], None]) -> Document | None:
         return None
     id = data.get("_id") if data.get("_id") is not None else data.get("id")
     title, text = data.get("title"), data.get("text")
+    payload = data.get("payload") or data.get("metadata") or {}
     if isinstance(id, bool) or not isinstance(id, (str, int)) or id == "":
         bad(f"{where}: no 'id' or '_id'.")
     elif not isinstance(text, str):
         bad(f"{where}: no 'text'.")
     elif title is not None and not isinstance(title, str):
         bad(f"{where}: the 'title' is not a string.")
+    elif not isinstance(payload, dict):
+        bad(f"{where}: the 'payload' (or 'metadata') is not an object.")
     else:
-        return Document(str(id), f"{title or ''} {text}".strip())
+        return Document(str(id), f"{title or ''} {text}".strip(), payload)
     return None
 
 
@@ -188,7 +192,7 @@ def _parquet(path: Path, bad: Callable[[str], None]) -> Iterator[tuple[str, Docu
         if "text" not in names or not names & {"id", "_id"}:
             raise invalid("path", "a parquet file with columns 'id' (or '_id') and 'text'", f"columns {sorted(names)}")
         row = 0
-        for batch in table.iter_batches(columns=sorted(names & {"id", "_id", "title", "text"})):
+        for batch in table.iter_batches(columns=sorted(names & {"id", "_id", "title", "text", "payload", "metadata"})):
             for data in batch.to_pylist():
                 row += 1
                 where = f"{path}, row {row}"

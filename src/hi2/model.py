@@ -18,7 +18,7 @@ from hi2.errors import FormatError, InvalidParameter
 from hi2.selectors.clusters import ClusterSelector, KMeans
 from hi2.selectors.learned import TermScorer
 from hi2.selectors.terms import BM25, LearnedTerms, TermSelector, TermWeights
-from hi2.storage.arrays import Sink, put_array
+from hi2.storage.arrays import MemorySink, Sink, put_array
 from hi2.text.tokenizer import Analyzer, restore_analyzer
 from hi2.types import Array
 
@@ -82,6 +82,16 @@ class Model:
             refine=None if self.refine is None else self.refine.native,
             refine_residual=self.refine is not None and self.refine.spec.residual,
         )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Names the parts: the same for the same specs and the same arrays."""
+        sink = MemorySink()
+        digest = hashlib.sha256(json.dumps(self.write(sink), sort_keys=True).encode())
+        for name, array in sorted(sink.arrays.items()):
+            digest.update(name.encode())
+            digest.update(np.ascontiguousarray(array).view(np.uint8).data)
+        return digest.hexdigest()
 
     def specs(self) -> dict[str, str | None]:
         """Return the parts by their specs' reprs."""

@@ -64,7 +64,9 @@ def refitted(
     sink = MemorySink()
     with progress.phase("file documents", n) as report:
         meta = write_segment(sink, fitted, draft, report)
-    return replace(state, model=fitted, snapshot=EMPTY.plus(Segment(fitted, meta, sink.arrays)), added=Added())
+    return replace(
+        state, model=fitted, snapshot=EMPTY.plus(Segment(fitted, meta, sink.arrays)), added=Added(), profiles={}
+    )
 
 
 def _encoder(model: Model, vectors: Vectors, labels: U32, threads: int) -> Callable[[I64], Bytes]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from hi2 import _native
-from hi2.arguments import integer, thread_count
+from hi2.adapting import DEFAULT_BENEFIT, Benefit, log_odds
+from hi2.arguments import integer, real, thread_count
 from hi2.errors import invalid
 from hi2.filtering import passing, search_passing
 from hi2.model import Model
@@ -37,7 +39,7 @@ class PerQuery:
 class Effort:
     """How much of the index a query looks at, every number resolved; the refine store rescores ``depth`` hits.
 
-    ``budget`` is how many documents may be scored, None for all that the lists hold.
+    With ``adaptive`` or ``budget`` a query weighs its lists by ``benefit``, and ``clusters`` are the most it opens.
     """
 
     k: int
@@ -46,6 +48,16 @@ class Effort:
     per_doc: int
     depth: int
     budget: int | None = None
+    adaptive: float | None = None
+    benefit: Benefit = DEFAULT_BENEFIT
+
+    @cached_property
+    def weighing(self) -> tuple[Floats, float, int, int | None] | None:
+        """What the native search weighs lists by; None where it opens them whole."""
+        if self.budget is None and self.adaptive is None:
+            return None
+        cut = -np.inf if self.adaptive is None else log_odds(self.adaptive)
+        return self.benefit.array, cut, self.clusters, self.budget
 
 
 def resolve_effort(
@@ -57,6 +69,8 @@ def resolve_effort(
     per_doc: int | None = None,
     refine: int | None = None,
     budget: int | None = None,
+    adaptive: float | None = None,
+    benefit: Benefit | None = None,
 ) -> Effort:
     """Return the numbers a search uses; None takes the default."""
 
@@ -65,13 +79,21 @@ def resolve_effort(
 
     k = integer("k", k, low=1, high=MAX_K)
     rounds = count("refine", refine, DEFAULT_REFINE)
+    if adaptive is not None:
+        adaptive = real("adaptive", adaptive, low=0, high=1)
+    if model.clusters is None:
+        probes = 0
+    else:
+        probes = model.clusters.default_probes if budget is adaptive is None else model.n_clusters
     return Effort(
         k=k,
-        clusters=count("clusters", clusters, 0 if model.clusters is None else model.clusters.default_probes),
+        clusters=count("clusters", clusters, probes),
         terms=count("terms", terms, DEFAULT_QUERY_TERMS),
         per_doc=count("per_doc", per_doc, model.per_doc),
         depth=k * rounds if model.refine is not None else 0,
         budget=None if budget is None else min(integer("budget", budget, low=1), 2**62),
+        adaptive=adaptive,
+        benefit=DEFAULT_BENEFIT if benefit is None else benefit,
     )
 
 
@@ -90,15 +112,23 @@ def search(
         hits = _search_one(state, vectors, texts, effort)
         if hits is not None:
             return hits
-    queries, query_texts, single = _queries(vectors, texts, model)
+    queries, query_texts, single = read_queries(vectors, texts, model)
     n_threads = 1 if single else thread_count(threads)
     offsets, numbers = np.zeros(len(queries) + 1, np.uint64), np.zeros(0, np.uint32)
     if model.terms is not None and query_texts is not None and effort.terms and effort.per_doc:
         offsets, numbers = model.terms.query_terms(query_texts, effort.terms, threads=n_threads)
     if filters is not None:
         return _filtered(state, queries, offsets, numbers, effort, filters, single=single, threads=n_threads)
-    found = _native.search(
-        model.native,
+    found = search_native(state, queries, offsets, numbers, effort, threads=n_threads)
+    return _hits(state.snapshot, found, k=effort.k, single=single)
+
+
+def search_native(
+    state: State, queries: Floats, offsets: Array, numbers: Array, effort: Effort, *, threads: int
+) -> tuple[Array, ...]:
+    """Return (segments, rows, scores, counts, n_scored, n_term_lists) of queries with their terms."""
+    return _native.search(
+        state.model.native,
         state.snapshot.native,
         queries,
         offsets,
@@ -107,10 +137,9 @@ def search(
         effort.clusters,
         effort.per_doc,
         effort.depth,
-        effort.budget,
-        n_threads,
+        effort.weighing,
+        threads,
     )
-    return _hits(state.snapshot, found, k=effort.k, single=single)
 
 
 def _filtered(
@@ -169,7 +198,7 @@ def _search_one(state: State, vector: Array, text: str | None, effort: Effort) -
         return None
     text = None if state.model.terms is None else text
     found = (state.vector_reader if text is None else state.reader).search(
-        vector, text, effort.k, effort.clusters, effort.terms, effort.per_doc, effort.depth, effort.budget, LARGEST
+        vector, text, effort.k, effort.clusters, effort.terms, effort.per_doc, effort.depth, effort.weighing, LARGEST
     )
     if found is None:
         return None
@@ -207,7 +236,7 @@ def read_query(vector: Any, model: Model) -> Floats:
     return query
 
 
-def _queries(
+def read_queries(
     vectors: Any, texts: str | Sequence[str | None] | None, model: Model
 ) -> tuple[Floats, Sequence[str | None] | None, bool]:
     """Return queries as (n, dim), their texts, and whether it was one query."""

@@ -11,7 +11,7 @@ import shutil
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from hi2.drift import Added
 from hi2.errors import Error, FormatError, invalid
 from hi2.merging import merge_segments, plan_merge
 from hi2.model import Model, fingerprint
+from hi2.profiles import Profile
 from hi2.progress import Phase, Progress
 from hi2.segment import Segment, SegmentFiles, SegmentMeta
 from hi2.snapshot import Live, Snapshot
@@ -42,6 +43,7 @@ class State:
     added: Added
     next_id: int
     keep_text: bool
+    profiles: Mapping[str, Profile] = field(default_factory=dict)
 
     @cached_property
     def reader(self) -> _native.Reader:
@@ -107,7 +109,8 @@ def _read(folder: Path, manifest: Mapping[str, Any], *, mmap: bool) -> Stored:
             if df.shape != (model.n_terms,):
                 raise FormatError(f"{folder}: the drift statistics are not of {model.n_terms} terms.")
         added = Added(int(drift["n_docs"]), int(drift["n_tokens"]), df)
-        state = State(model, Snapshot(lives), added, int(manifest["next_id"]), bool(manifest["keep_text"]))
+        profiles = {str(name): Profile.from_json(own) for name, own in manifest.get("profiles", {}).items()}
+        state = State(model, Snapshot(lives), added, int(manifest["next_id"]), bool(manifest["keep_text"]), profiles)
         return Stored(folder, state, manifest, mapped)
     raise AssertionError("unreachable")
 
@@ -271,6 +274,7 @@ class Writer:
                 "next_id": state.next_id,
                 "n_docs": state.snapshot.n_alive,
                 "keep_text": state.keep_text,
+                "profiles": {name: own.to_json() for name, own in state.profiles.items()},
             },
         )
         self._collect_garbage()

@@ -324,3 +324,40 @@ def test_words_of_other_languages(tmp_path):
 def test_shell_completion_knows_the_verbs():
     done = run(environment={"_HI2_COMPLETE": "complete_bash", "COMP_WORDS": "hi2 qu", "COMP_CWORD": "1"})
     assert "quickstart" in done.stdout
+
+
+def test_tune_keeps_profiles_that_search_uses(tmp_path):
+    names = sorted(
+        f"{module}.{name}" for module in ("os", "json", "math", "shutil") for name in dir(__import__(module))
+    )
+    lines = [json.dumps({"_id": name, "text": name.replace(".", " ").replace("_", " ")}) for name in names]
+    (tmp_path / "docs.jsonl").write_text("\n".join(lines))
+    (tmp_path / "q.txt").write_text("\n".join(name.split(".")[1].replace("_", " ") for name in names[::8]))
+    run("build", tmp_path / "docs.jsonl", "-o", tmp_path / "a.hi2")
+    done = run(
+        "tune", tmp_path / "a.hi2", "--queries", tmp_path / "q.txt", "--target", "0.9", "--name", "mine", "-k", 5
+    )
+    assert "agreement with brute force" in done.stdout
+    assert "--profile mine" in done.stdout
+    found = run("search", tmp_path / "a.hi2", "path join", "--profile", "mine", "-k", 3, "-f", "jsonl")
+    assert len(json.loads(found.stdout)["hits"]) == 3
+    assert "one that this index has (mine)" in run("search", tmp_path / "a.hi2", "x", "--profile", "m", code=2).stderr
+    (tmp_path / "few.txt").write_text("one\ntwo\n")
+    refused = run("tune", tmp_path / "a.hi2", "--queries", tmp_path / "few.txt", "--target", "0.9", code=2)
+    assert "at least 20" in refused.stderr
+    adaptive = run("search", tmp_path / "a.hi2", "path join", "--adaptive", "0.05", "-f", "jsonl")
+    assert json.loads(adaptive.stdout)["n_scored"] < len(names)
+
+
+def test_payload_of_lines_is_filtered_on(tmp_path):
+    rows = [{**own, "payload": {"year": 2000 + i}} for i, own in enumerate(DOCUMENTS)]
+    (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    run("build", tmp_path / "docs.jsonl", "-o", tmp_path / "a.hi2")
+    (tmp_path / "more.jsonl").write_text(json.dumps({"_id": "d5", "text": "A city", "metadata": {"year": 1900}}))
+    run("add", tmp_path / "a.hi2", tmp_path / "more.jsonl")
+    found = run("search", tmp_path / "a.hi2", "bread", "--filter", "year < 2001", "-f", "jsonl")
+    assert {hit["id"] for hit in json.loads(found.stdout)["hits"]} == {"d1", "d5"}
+    refused = run("search", tmp_path / "a.hi2", "bread", "--filter", "year <", code=2)
+    assert "at character 7" in refused.stderr
+    (tmp_path / "bad.jsonl").write_text(json.dumps({"_id": "d6", "text": "A city", "payload": 3}))
+    assert "not an object" in run("add", tmp_path / "a.hi2", tmp_path / "bad.jsonl", code=2).stderr

@@ -35,7 +35,10 @@ class Centroids {
     // The `wanted` best centroids, best first; equal scores by number. Valid until the scratch is used again.
     std::span<const std::uint32_t> nearest(const float* query, std::size_t wanted, Scratch& scratch) const;
 
-    // The same for n queries: those of query i are out[i·wanted …], wanted ≤ size().
+    // The scores of all centroids, by bytes where there are many; valid until the scratch is used again.
+    std::span<const float> scores(const float* query, Scratch& scratch) const;
+
+    // `nearest` for n queries: those of query i are out[i·wanted …], wanted ≤ size().
     void nearest(const float* queries, std::size_t n, std::size_t wanted, Scratch& scratch, std::uint32_t* out) const;
 
    private:

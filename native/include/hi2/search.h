@@ -3,11 +3,14 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "hi2/benefit.h"
 #include "hi2/centroids.h"
 #include "hi2/codec.h"
 #include "hi2/damaged.h"
@@ -29,6 +32,24 @@ struct Model {
     bool refine_residual = false;
 };
 
+// The cluster of a document in a step or two: where every 64th document is, found out by the first query that asks.
+class Runs {
+   public:
+    std::size_t of(const Directory& clusters, Doc doc) {
+        std::call_once(once_, [&] {
+            for (std::uint64_t d = 0; d < clusters.end(clusters.size() - 1); d += 64)
+                first_.push_back(static_cast<std::uint32_t>(clusters.owner(d)));
+        });
+        std::size_t run = first_[doc >> 6];
+        while (doc >= clusters.end(run)) ++run;
+        return run;
+    }
+
+   private:
+    std::once_flag once_;
+    std::vector<std::uint32_t> first_;
+};
+
 // One segment's stored arrays.
 struct Segment {
     std::size_t n_docs = 0;
@@ -38,6 +59,7 @@ struct Segment {
     Lists copies;        // further clusters of boundary documents
     Lists terms;
     PackedView rows;  // doc → arrival row
+    std::shared_ptr<Runs> runs = std::make_shared<Runs>();
 };
 
 // A segment and which of its documents may be found at one moment: bit doc of alive, or null for all. Where `only` is
@@ -48,18 +70,23 @@ struct LiveSegment {
     std::optional<std::span<const Doc>> only = std::nullopt;
 };
 
+// With a benefit a query weighs what it opens: documents of which at least `cut` is expected, and of these the most
+// promising `budget`.
 struct SearchParams {
     std::size_t k = 10;
-    std::uint32_t per_doc = 0;                                     // postings with rank < per_doc count
-    std::size_t depth = 0;                                         // hits the refine store rescores; 0 skips it
-    std::size_t budget = std::numeric_limits<std::size_t>::max();  // documents scored at most
+    std::uint32_t per_doc = 0;         // postings with rank < per_doc count
+    std::size_t depth = 0;             // hits the refine store rescores; 0 skips it
+    const Benefit* benefit = nullptr;  // null: the given clusters and terms are opened whole
+    std::size_t most_clusters = 0;     // with a benefit: clusters opened for their own sake
+    float cut = -std::numeric_limits<float>::infinity();
+    std::size_t budget = std::numeric_limits<std::size_t>::max();
 };
 
-// The lists a query opens, and how many documents they may give: fewer than they hold only where not one list fitted
-// the budget.
-struct Opened {
-    std::span<const std::uint32_t> clusters;
-    std::span<const std::uint32_t> terms;
+// How far a weighed query opens its lists: clusters and terms down to these bins, and how many documents they may give
+// (fewer than they hold only where not one level of promise fitted the budget).
+struct Reaches {
+    std::size_t clusters = 0;
+    std::vector<std::size_t> terms;  // by place in the query's terms
     std::uint64_t limit = std::numeric_limits<std::uint64_t>::max();
 };
 
@@ -87,19 +114,28 @@ class Searcher {
         model.centroids->nearest(queries, n_queries, n, probe_scratch_, out);
     }
 
-    // What of these lists a budget allows: clusters, nearest first, up to half of it where there are terms; then terms,
-    // the shortest lists first; then further clusters that still fit. Lists that overlap, and deleted documents of term
-    // lists, cost less than they are counted for, so a budget is never exceeded. Where not one list fits, the nearest
-    // cluster that holds a document is cut, else all lists together. n_term_lists becomes how many of the terms any
-    // document is filed under. Valid until the next call.
-    Opened afford(std::span<const LiveSegment> segments, Opened wanted, std::size_t budget, std::size_t& n_term_lists);
+    // How far a weighed query opens its lists, and the bins of all clusters. Valid until the next call.
+    const Reaches& weigh(const Model& model, std::span<const LiveSegment> segments, const float* query,
+                         std::span<const std::uint32_t> terms, const SearchParams& params);
+    const Prospects& prospects() const { return prospects_; }
 
     // Codec (or refine) scores of some documents of one segment.
     void score(const Model& model, const Segment& segment, const float* query, bool refine, std::span<const Doc> docs,
                float* out);
 
    private:
+    // A document met under a term, and what of it decides whether it is scored.
+    struct Met {
+        Doc doc;
+        std::uint16_t bin;
+        std::uint16_t term;  // place in the query's terms
+    };
+
     void begin_query(const Model& model, const float* query);
+    void meet_terms(const LiveSegment& live, std::span<const std::uint32_t> terms, const SearchParams& params,
+                    std::vector<Met>& met);
+    void fit_budget(std::span<const LiveSegment> segments, const SearchParams& params);
+    std::uint64_t n_filed(std::span<const LiveSegment> segments, std::uint32_t cluster) const;
     float anchor_score(std::uint32_t cluster);
     void scan_segment(std::uint32_t number, const LiveSegment& live, std::span<const std::uint32_t> terms,
                       const SearchParams& params);
@@ -133,9 +169,14 @@ class Searcher {
     std::uint64_t epoch_ = 0;
     Centroids::Scratch probe_scratch_;
     std::span<const std::uint32_t> probed_;
-    std::vector<std::pair<std::uint64_t, std::uint32_t>> priced_;  // (length, term)
-    std::vector<std::uint32_t> affordable_clusters_;
-    std::vector<std::uint32_t> affordable_;
+    Prospects prospects_;
+    Reaches reaches_;
+    std::vector<float> rarity_;             // by place in the query's terms; below 0: no document is under it
+    std::vector<std::uint32_t> by_rarity_;  // places, the rarest term first
+    std::vector<std::vector<Met>> met_;     // by segment
+    std::vector<std::uint32_t> n_met_;      // by cluster
+    std::vector<std::uint64_t> levels_;
+    std::vector<std::uint32_t> near_;   // clusters opened for their own sake
     std::uint64_t limit_ = 0;           // documents the opened lists may still give
     std::vector<std::size_t> lists_;    // of the segment's terms
     std::vector<std::uint8_t> opened_;  // by place in the query's terms

@@ -13,7 +13,21 @@ from typing import NoReturn
 
 import typer
 
-from hi2.cli import add, build, delete, evaluate, experiment, explain, info, merge, quickstart, search, train, verify
+from hi2.cli import (
+    add,
+    build,
+    delete,
+    evaluate,
+    experiment,
+    explain,
+    info,
+    merge,
+    quickstart,
+    search,
+    train,
+    tune,
+    verify,
+)
 from hi2.cli.options import settings
 from hi2.errors import Error
 from hi2.version import __version__
@@ -46,7 +60,7 @@ def common(
     settings.quiet, settings.debug = quiet, debug
 
 
-for verb in (quickstart, build, add, delete, search, explain, info, verify, merge, train, evaluate, experiment):
+for verb in (quickstart, build, add, delete, search, explain, info, verify, merge, tune, train, evaluate, experiment):
     name = verb.__name__.rsplit(".", 1)[1]
     app.command(name="eval" if verb is evaluate else name)(verb.run)  # a module may not be called as a builtin is
 

@@ -33,7 +33,8 @@ def run(
         change = opened.upsert if replace else opened.add
         texts = [document.text for document in documents]
         ids = opened.parse_ids([document.id for document in documents])
-        change(vectors, texts, ids=ids, threads=threads, progress=settings.progress)
+        payload = [document.payload for document in documents] if any(own.payload for own in documents) else None
+        change(vectors, texts, ids=ids, payload=payload, threads=threads, progress=settings.progress)
         opened.commit(progress=settings.progress)
         typer.echo(f"{len(documents)} documents added, {len(opened)} in {index}")
     line = report_skipped(skipped)

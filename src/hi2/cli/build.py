@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import tee
 from pathlib import Path
 
 import typer
@@ -47,8 +48,13 @@ def run(
         raise invalid("--out", "a folder that does not exist yet", f"'{out}'")
     skipped = Skipped() if skip_bad else None
     # Read twice rather than held: first the ids, which also finds every bad line before anything is made.
-    ids = [document.id for document in read_documents(source, skipped=skipped)]
-    texts = (document.text for document in read_documents(source, skipped=Skipped() if skip_bad else None))
+    ids, with_payload = [], False
+    for document in read_documents(source, skipped=skipped):
+        ids.append(document.id)
+        with_payload = with_payload or bool(document.payload)
+    again, beside = tee(read_documents(source, skipped=Skipped() if skip_bad else None))
+    texts = (document.text for document in again)
+    payload = (document.payload for document in beside) if with_payload else None
     chosen = load_encoder(encoder or "static") if vectors is None or encoder is not None else None
     index = HybridIndex.build(
         vectors,
@@ -60,6 +66,7 @@ def run(
         codec=parse_codec(codec, "--codec"),
         refine=parse_codec(refine, "--refine"),
         metric=metric,
+        payload=payload,
         keep_text=text,
         path=out,
         threads=threads,

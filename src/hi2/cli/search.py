@@ -42,6 +42,8 @@ def run(
     per_doc: int | None = typer.Option(None, help="Only so many terms of a document count."),
     refine: int | None = typer.Option(None, help="Rescore this many times k hits."),
     budget: int | None = typer.Option(None, help="Score at most this many documents for a query."),
+    adaptive: float | None = typer.Option(None, help="Score a document if its chance to be among the best is so much."),
+    profile: str | None = typer.Option(None, help="A setting that hi2 tune found, by name."),
     filter: str | None = typer.Option(
         None, help='Only documents whose payload fits, e.g. "year >= 2020 and not draft".'
     ),
@@ -59,7 +61,7 @@ def run(
     chosen = None if encoder is None else load_encoder(encoder)
     opened = HybridIndex.open(existing(index), encoder=chosen)
     texts = [one.text for one in asked]
-    given: Any = texts if vectors is None else _load(vectors)
+    given: Any = texts if vectors is None else load_vectors(vectors)
     hits = opened.search(
         given,
         None if vectors is None else texts,
@@ -69,6 +71,8 @@ def run(
         per_doc=per_doc,
         refine=refine,
         budget=budget,
+        adaptive=adaptive,
+        profile=profile,
         filter=filter,
         min_score=min_score,
         offset=offset,
@@ -95,7 +99,8 @@ def _queries(query: str | None, file: Path | None) -> list[Document]:
     return asked
 
 
-def _load(path: Path) -> Any:
+def load_vectors(path: Path) -> Any:
+    """Return query vectors from a file."""
     try:
         return np.atleast_2d(np.asarray(np.load(path, allow_pickle=False)))
     except (OSError, EOFError, ValueError) as error:

@@ -1,0 +1,56 @@
+#include "hi2/benefit.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace hi2 {
+
+void Prospects::reset(const Benefit& benefit, std::span<const float> scores) {
+    benefit_ = benefit;
+    bins_.resize(scores.size());
+    n_bins_ = 1;
+    float scale = 0;
+    float step = 0;  // of a bin, in standard deviations
+    if (!scores.empty()) {
+        const auto [low, high] = std::minmax_element(scores.begin(), scores.end());
+        double sum = 0;
+        double squares = 0;
+        for (const float score : scores) {
+            const double below = static_cast<double>(*high) - score;
+            sum += below;
+            squares += below * below;
+        }
+        const double n = static_cast<double>(scores.size());
+        const double spread = std::sqrt(std::max(squares / n - sum / n * (sum / n), 0.0));
+        const float range = *high - *low;
+        if (std::isfinite(range) && range > 0) {
+            scale = (static_cast<float>(kBins) - 0.5f) / range;
+            n_bins_ = kBins;
+            step = static_cast<float>(range / (static_cast<double>(kBins) - 0.5) / std::max(spread, 1e-30));
+        }
+        nearer_.fill(0);
+        for (std::size_t c = 0; c < scores.size(); ++c) {
+            const float below = (*high - scores[c]) * scale;
+            // Not a number is far.
+            bins_[c] = static_cast<std::uint16_t>(
+                below < static_cast<float>(n_bins_) ? below : static_cast<float>(n_bins_ - 1));
+            ++nearer_[bins_[c]];
+        }
+    } else {
+        nearer_[0] = 0;
+    }
+    std::uint32_t seen = 0;
+    for (std::size_t b = 0; b < n_bins_; ++b) {
+        const std::uint32_t own = nearer_[b];
+        nearer_[b] = seen;
+        // Ranks are those of the middle of a bin.
+        rank_[b] = std::log1p(static_cast<float>(seen) + 0.5f * static_cast<float>(own > 0 ? own - 1 : 0));
+        const float gap = static_cast<float>(b) * step;
+        const float expected =
+            benefit.base + benefit.rank * rank_[b] + benefit.rank2 * rank_[b] * rank_[b] + benefit.gap * gap;
+        plain_[b] = b == 0 ? expected : std::min(expected, plain_[b - 1]);
+        seen += own;
+    }
+}
+
+}  // namespace hi2

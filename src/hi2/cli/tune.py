@@ -1,0 +1,72 @@
+"""``hi2 tune``: the cheapest setting that finds enough, kept in the index under a name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from hi2.cli.options import existing, load_encoder, settings
+from hi2.cli.search import load_vectors
+from hi2.errors import invalid
+from hi2.index import HybridIndex
+from hi2.inputs import read_queries
+from hi2.progress import Progress
+
+
+def run(
+    index: Path = typer.Argument(help="Folder of the index; the profiles are kept in it."),
+    queries: Path = typer.Option(..., help="Sample queries: BEIR folder, .jsonl, .tsv, .txt (one a line)."),
+    vectors: Path | None = typer.Option(None, help="Vectors of the queries, .npy, row for row."),
+    encoder: str | None = typer.Option(
+        None, help="The encoder the index was built with, if it is not found by itself."
+    ),
+    qrels: Path | None = typer.Option(None, help="Judgements as .tsv; without them brute force is what counts."),
+    target: float | None = typer.Option(None, help="Find at least this share, as cheaply as can be, e.g. 0.95."),
+    latency: float | None = typer.Option(None, help="Find the most within so many milliseconds a query."),
+    budget: int | None = typer.Option(None, help="Find the most within so many documents scored."),
+    name: str | None = typer.Option(None, help="Name of the profile; 'tuned' by default."),
+    k: int = typer.Option(100, "-k", help="Hits for each query."),
+    plot: Path | None = typer.Option(None, help="Draw recall against documents scored, .svg or .png."),
+    threads: int | None = typer.Option(None, help="Threads; all cores by default."),
+) -> None:
+    """Tune searches of an index to a target; without one, make the profiles fast, balanced and exact.
+
+    Examples: hi2 tune wiki.hi2 --queries q.tsv      hi2 tune wiki.hi2 --queries q.tsv --target 0.97 --name mine
+    """
+    asked = list(read_queries(queries))
+    chosen = None if encoder is None else load_encoder(encoder)
+    texts = [one.text for one in asked]
+    with HybridIndex.open(existing(index), "w", encoder=chosen) as opened:
+        given: Any = texts if vectors is None else load_vectors(vectors)
+        relevant = None if qrels is None else _relevant(opened, qrels, [one.id for one in asked])
+        tuned = opened.tune(
+            given,
+            None if vectors is None else texts,
+            relevant=relevant,
+            target=target,
+            latency=latency,
+            budget=budget,
+            name=name,
+            k=k,
+            threads=threads,
+            progress=Progress(settings.progress),
+        )
+        opened.commit(progress=False)
+    typer.echo(str(tuned))
+    for label, profile in tuned.profiles.items():
+        said = ", ".join(f"{key}={value}" for key, value in profile.arguments().items())
+        typer.echo(f"{label}: {said}; hi2 search {index} --profile {label}")
+    if plot is not None:
+        if plot.suffix not in (".svg", ".png"):
+            raise invalid("--plot", "a .svg or .png file", f"'{plot}'")
+        tuned.plot(plot)
+
+
+def _relevant(index: HybridIndex, qrels: Path, queries: list[str]) -> list[list[Any]]:
+    from hi2.evaluation.judgements import read_grades
+
+    grades = read_grades(qrels, queries=queries, documents=None)
+    known = set(grades.queries)
+    return [index.parse_ids(grades.relevant(query)) if query in known else [] for query in queries]

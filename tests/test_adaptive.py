@@ -1,0 +1,169 @@
+"""Adaptive search: what is scored is what the formula promises enough of, whatever the segments and deletions."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import hi2
+import oracle
+from hi2 import _native
+from hi2.adapting import DEFAULT_BENEFIT, Benefit, learn, log_odds
+
+SHARES = [0.5, 0.1, 0.02, 0.003, 0.0]
+
+
+@pytest.fixture(scope="module")
+def index(corpus):
+    return hi2.HybridIndex.build(
+        corpus.vectors, corpus.texts, ids=corpus.ids, clusters=hi2.KMeans(40), codec=hi2.Flat(), progress=False
+    )
+
+
+def terms_of(index, text):
+    return index.model.terms.query_terms([text], 32)[1]
+
+
+def promised(index, vector, text, share):
+    """The documents of one segment that an adaptive search must score, in plain numpy but for the bins."""
+    model, snapshot = index.model, index._state.snapshot
+    segment, alive = snapshot.lives[0].segment, snapshot.lives[0].flags()
+    terms = terms_of(index, text)
+    weighing = (DEFAULT_BENEFIT.array, log_odds(share), 10**6, None)
+    bins, nearer, *_ = _native.reaches(model.native, snapshot.native, vector, terms, model.per_doc, weighing)
+    scores = model.clusters.centroids.astype(np.float64) @ vector
+    assert (np.diff(bins[np.argsort(-scores, kind="stable")].astype(int)) >= 0).all()  # nearer clusters, earlier bins
+    assert nearer.tolist() == [int((bins < b).sum()) for b in range(len(nearer))]
+    lists = {int(term): segment.native.term_list(int(term))[0] for term in terms}
+    filed = [term for term, docs in lists.items() if len(docs)]
+    rarities = [math.log1p(segment.n_docs / len(lists[term])) for term in filed]
+    plain, under = oracle.expected(DEFAULT_BENEFIT.array, scores, bins, len(nearer), rarities)
+    cut = log_odds(share)
+
+    def reach(values):
+        below = np.flatnonzero(values < cut)
+        return int(below[0]) if len(below) else len(values)
+
+    own = bins[segment.labels()]
+    wanted = set(np.flatnonzero(own < reach(plain)).tolist())
+    for term, values in zip(filed, under, strict=True):
+        docs = lists[term]
+        wanted |= set(docs[own[docs] < reach(values)].tolist())
+    return {segment.take_ids(segment.rows[[doc]].astype(np.uint32))[0] for doc in wanted if alive[doc]}
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_it_scores_what_promises_enough(corpus, index, share):
+    batch = index.search(corpus.query_vectors, corpus.query_texts, k=2000, adaptive=share, threads=2)
+    sizes = set()
+    for i, (vector, text) in enumerate(zip(corpus.query_vectors, corpus.query_texts, strict=True)):
+        wanted = promised(index, vector, text, share)
+        alone = index.search(vector, text, k=2000, adaptive=share)
+        assert set(alone.ids.tolist()) == wanted
+        assert alone.n_scored == len(wanted) == batch.n_scored[i]
+        assert batch[i].ids.tolist() == alone.ids.tolist()
+        assert alone.n_term_lists == index.search(vector, text).n_term_lists
+        sizes.add(len(wanted))
+    assert len(sizes) > 1 or share in (0.0, 0.5)  # queries differ in what they open
+
+
+def test_no_chance_asked_for_scores_everything(corpus, index):
+    hits = index.search(corpus.query_vectors[0], corpus.query_texts[0], k=10, adaptive=0.0)
+    assert hits.n_scored == len(index)
+    none = index.search(corpus.query_vectors[0], corpus.query_texts[0], k=10, adaptive=1.0)
+    assert none.n_scored == len(none) == 0
+
+
+def test_one_side_alone(corpus, index):
+    vector, text = corpus.query_vectors[1], corpus.query_texts[1]
+    whole = set(index.search(vector, text, k=2000, adaptive=0.01).ids.tolist())
+    terms = set(index.search(vector, text, k=2000, adaptive=0.01, clusters=0).ids.tolist())
+    clusters = set(index.search(vector, None, k=2000, adaptive=0.01).ids.tolist())
+    assert terms | clusters == whole
+    assert terms - clusters
+    assert clusters - terms
+    few = index.search(vector, None, k=2000, adaptive=0.0, clusters=3)
+    assert set(few.ids.tolist()) == set(index.search(vector, None, k=2000, clusters=3).ids.tolist())
+
+
+@pytest.mark.parametrize("budget", [1, 17, 60, 200, 10_000])
+def test_a_budget_takes_what_promises_most(corpus, index, budget):
+    for vector, text in zip(corpus.query_vectors[:6], corpus.query_texts[:6], strict=True):
+        found = index.search(vector, text, k=2000, budget=budget)
+        assert 0 < found.n_scored <= budget
+        if budget < 60 or found.n_scored == len(index):
+            continue
+        # Whatever any share would score is inside, or holds all of it.
+        ids = set(found.ids.tolist())
+        for share in np.geomspace(0.9, 1e-6, 60):
+            own = set(index.search(vector, text, k=2000, adaptive=float(share)).ids.tolist())
+            assert own <= ids if len(own) <= len(ids) else own >= ids
+
+
+def test_segments_copies_and_deletions(corpus):
+    clusters = hi2.KMeans(12, copies=1, copy_margin=0.3)
+    index = hi2.HybridIndex.build(corpus.vectors[:400], corpus.texts[:400], ids=corpus.ids[:400], clusters=clusters)
+    index.add(corpus.vectors[400:500], corpus.texts[400:500], ids=corpus.ids[400:500])
+    gone = corpus.ids[:450:3] + corpus.ids[1:450:3]
+    index.delete(gone)
+    for vector, text in zip(corpus.query_vectors, corpus.query_texts, strict=True):
+        every = index.search(vector, text, k=500, adaptive=0.0)
+        assert set(every.ids.tolist()) == set(corpus.ids[:500]) - set(gone)
+        some = index.search(vector, text, k=500, budget=50)
+        assert 0 < some.n_scored <= 50
+        assert set(some.ids.tolist()).isdisjoint(gone)
+
+
+def test_without_clusters_or_without_terms(corpus):
+    terms = hi2.HybridIndex.build(corpus.vectors, corpus.texts, clusters=None, progress=False)
+    clusters = hi2.HybridIndex.build(corpus.vectors, terms=None, progress=False)
+    for vector, text in zip(corpus.query_vectors, corpus.query_texts, strict=True):
+        every = terms.search(vector, text, k=2000)
+        assert terms.search(vector, text, budget=30, k=500).n_scored <= 30
+        assert 0 < clusters.search(vector, budget=30, k=500).n_scored <= 30
+        assert terms.search(vector, text, adaptive=0.0, k=2000).ids.tolist() == every.ids.tolist()
+    assert terms.search(corpus.query_vectors[0], None, budget=5).n_scored == 0
+
+
+def test_explain_says_how_far_a_list_was_opened(corpus, index):
+    seen = set()
+    for vector, text in zip(corpus.query_vectors, corpus.query_texts, strict=True):
+        scored = set(index.search(vector, text, k=2000, adaptive=0.02).ids.tolist())
+        for id in corpus.ids[::61]:
+            why = index.explain(vector, text, id=id, adaptive=0.02)
+            assert (why.outcome in ("found", "outscored")) == (id in scored)
+            if why.outcome == "no shared list":
+                seen.add("A lower adaptive would reach it." in str(why))
+    assert True in seen
+
+
+def test_learning_finds_the_chances_that_made_the_data(corpus, index):
+    """Documents of near clusters are made to be the best by a known chance; what is learned says the same."""
+    model, snapshot = index.model, index._state.snapshot
+    segment = snapshot.lives[0].segment
+    random = np.random.default_rng(0)
+    vectors = np.repeat(corpus.query_vectors, 4, axis=0)
+    terms = [terms_of(index, text) for text in corpus.query_texts for _ in range(4)]
+    labels, best = segment.labels(), []
+    for vector in vectors:
+        order = np.argsort(-(model.clusters.centroids @ vector))
+        rank = np.empty(len(order))
+        rank[order] = np.log1p(np.arange(len(order)))
+        chance = 1 / (1 + np.exp(1.0 + 1.2 * rank[labels]))
+        docs = np.flatnonzero(random.random(len(labels)) < chance)
+        best.append({(0, int(segment.rows[doc])) for doc in docs})
+    fitted = Benefit.fit(learn(model, snapshot, vectors, terms, best))
+    near = fitted.base
+    far = fitted.base + fitted.rank * 2.0 + fitted.rank2 * 4.0 + fitted.gap * 1.2
+    assert near == pytest.approx(-1.0, abs=0.7)
+    assert far == pytest.approx(-3.4, abs=0.9)
+    assert fitted == Benefit.fit(learn(model, snapshot, vectors, terms, best))
+
+
+def test_what_cannot_go_together(corpus, index):
+    filtered = {"filter": ["argparse.Action"]}
+    for given in ({"adaptive": -0.1}, {"adaptive": "all"}, {"adaptive": 0.1, **filtered}, {"budget": 3, **filtered}):
+        with pytest.raises(hi2.InvalidParameter, match=r"'(adaptive|budget)'"):
+            index.search(corpus.query_vectors[0], **given)

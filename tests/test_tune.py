@@ -1,0 +1,173 @@
+"""Tuning: targets hold on queries it did not see, limits are kept, profiles are stored, bad input stores nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import hi2
+from hi2.errors import FormatError, InvalidParameter, ReadOnly
+from hi2.profiles import Profile
+
+K = 20
+
+
+@pytest.fixture(scope="module")
+def made():
+    """Documents around topics, with a word for each topic; queries like them."""
+    random = np.random.default_rng(4)
+    topics = random.standard_normal((60, 16))
+    words = [f"w{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(60)]
+
+    def draw(n):
+        own = random.integers(0, 60, n)
+        vectors = topics[own] + 0.9 * random.standard_normal((n, 16))
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors.astype(np.float32), [f"{words[i]} {words[(i * 7) % 60]}" for i in own], own
+
+    vectors, texts, labels = draw(4000)
+    terms = hi2.BM25(tokenizer=hi2.WordTokenizer())
+    index = hi2.HybridIndex.build(
+        vectors, texts, clusters=hi2.KMeans(80), terms=terms, codec=hi2.Flat(), progress=False
+    )
+    return index, vectors, draw(300), labels
+
+
+def fresh(made):
+    return hi2.HybridIndex(made[0]._state)
+
+
+def half(queries, part):
+    return queries[0][part::2], queries[1][part::2]
+
+
+def agreement(index, vectors, queries, **given):
+    hits = index.search(queries[0], queries[1], k=K, **given)
+    best = np.argsort(-(queries[0] @ vectors.T), axis=1)[:, :K]
+    return np.mean([len(set(a.tolist()) & set(b.tolist())) / K for a, b in zip(hits.ids, best, strict=True)]), hits
+
+
+def test_a_target_holds_on_queries_it_did_not_see(made):
+    index, (_, vectors, queries, _) = fresh(made), made
+    seen, unseen = half(queries, 0), half(queries, 1)
+    costs = []
+    for target in (0.8, 0.9, 0.97):
+        tuned = index.tune(*seen, target=target, k=K, name="mine", progress=False)
+        found, hits = agreement(index, vectors, unseen, profile="mine")
+        assert found >= target - 0.02
+        assert found == pytest.approx(index.profiles["mine"].promise["recall"], abs=0.03)
+        assert set(index.profiles) == {"mine"}
+        costs.append(hits.n_scored.mean())
+        reaching = [own for own in tuned.front if own.assured >= target]
+        assert min(reaching, key=lambda own: own.cost).documents == index.profiles["mine"].promise["documents"]
+    assert costs == sorted(costs)
+    assert "mine" in str(tuned)
+
+
+def test_three_profiles_without_a_target(made):
+    index, (_, vectors, queries, _) = fresh(made), made
+    index.tune(*half(queries, 0), k=K, progress=False)
+    assert list(index.profiles) == ["fast", "balanced", "exact"]
+    shares = [agreement(index, vectors, half(queries, 1), profile=name)[0] for name in index.profiles]
+    assert shares == sorted(shares)
+    assert shares[2] > 0.97
+    narrowed = index.search(queries[0][0], queries[1][0], k=K, profile="exact", clusters=1, per_doc=0, adaptive=0.5)
+    assert narrowed.n_scored < index.search(queries[0][0], queries[1][0], k=K, profile="exact").n_scored
+
+
+def test_the_best_within_a_budget_or_a_latency(made):
+    index, (_, _, queries, _) = fresh(made), made
+    tuned = index.tune(*half(queries, 0), budget=300, k=K, name="cheap", progress=False)
+    assert index.profiles["cheap"].promise["documents"] <= 300
+    better = [own for own in tuned.front if own.recall > index.profiles["cheap"].promise["recall"]]
+    assert all(own.documents > 300 for own in better)
+    index.tune(*half(queries, 0), latency=1e6, k=K, name="slow", progress=False)
+    assert index.profiles["slow"].promise["recall"] == pytest.approx(1.0)
+
+
+def test_labels_say_what_is_wanted(made):
+    index, (_, _, queries, labels) = fresh(made), made
+    seen = half(queries, 0)
+    relevant = [np.flatnonzero(labels == topic)[:5].tolist() for topic in queries[2][0::2]]
+    tuned = index.tune(*seen, relevant=relevant, target=0.9, k=K, progress=False)
+    assert tuned.measure == "share of brute force's recall"
+    exact = np.argsort(-(seen[0] @ made[1].T), axis=1)[:, :K]
+    whole = np.mean([len(set(a.tolist()) & set(b)) / 5 for a, b in zip(exact, relevant, strict=True)])
+    hits = index.search(*seen, k=K, profile="tuned")
+    own = np.mean([len(set(a.tolist()) & set(b)) / 5 for a, b in zip(hits.ids, relevant, strict=True)])
+    assert own >= 0.9 * whole
+
+
+def test_a_refine_store_is_the_truth_and_a_knob(made):
+    _, vectors, queries, _ = made
+    index = hi2.HybridIndex.build(
+        vectors, codec=hi2.RaBitQ(), refine=hi2.Flat(), clusters=made[0].model.clusters, terms=None, progress=False
+    )
+    index.tune(half(queries, 0)[0], target=0.9, k=K, progress=False)
+    assert index.profiles["tuned"].refine is not None
+    assert agreement(index, vectors, (half(queries, 1)[0], None), profile="tuned")[0] > 0.87
+
+
+def test_profiles_are_kept_on_disk_and_go_with_their_model(made, tmp_path):
+    _, vectors, queries, _ = made
+    made[0].save(tmp_path / "a.hi2")
+    with hi2.HybridIndex.open(tmp_path / "a.hi2", "w") as index:
+        index.tune(*half(queries, 0), target=0.9, k=K, name="mine", progress=False)
+        index.commit()
+    opened = hi2.HybridIndex.open(tmp_path / "a.hi2")
+    opened.verify()
+    assert opened.profiles == index.profiles
+    profile = opened.profiles["mine"]
+    assert Profile.from_json(profile.to_json()) == profile
+    expected = agreement(index, vectors, queries, profile="mine")[1]
+    np.testing.assert_array_equal(agreement(opened, vectors, queries, profile="mine")[1].ids, expected.ids)
+    with pytest.raises(ReadOnly):
+        opened.tune(*half(queries, 0), target=0.9, k=K, progress=False)
+
+    same = fresh(made)
+    same.add_profile("given", profile)
+    np.testing.assert_array_equal(agreement(same, vectors, queries, profile="given")[1].ids, expected.ids)
+    other = hi2.HybridIndex.build(vectors[:500], terms=None, clusters=hi2.KMeans(7), progress=False)
+    with pytest.raises(InvalidParameter, match="another model"):
+        other.add_profile("given", profile)
+    assert not other.profiles
+
+
+@pytest.mark.parametrize(
+    "change", [{"clusters": -1}, {"adaptive": 3}, {"benefit": [float("inf")] * 7}, {"model": None}]
+)
+def test_a_damaged_profile_is_refused(change):
+    stored = {**dataclasses.asdict(Profile(clusters=3)), "benefit": [0.0] * 7}
+    assert Profile.from_json(stored).clusters == 3
+    with pytest.raises(FormatError, match="profile"):
+        Profile.from_json({key: value for key, value in {**stored, **change}.items() if value is not None})
+
+
+def test_bad_input_stores_nothing(made):
+    index, (_, vectors, queries, _) = fresh(made), made
+    own = half(queries, 0)
+    for said, bad in [
+        ("at least 20", {"queries": own[0][:5], "texts": own[1][:5]}),
+        ("Only one of", {"queries": own[0], "texts": own[1], "target": 0.9, "budget": 5}),
+        ("'target'.*from 0 to 1", {"queries": own[0], "target": 3}),
+        ("at least what the cheapest setting takes", {"queries": own[0], "latency": 1e-8}),
+        ("one list of ids a query", {"queries": own[0], "relevant": [[1]]}),
+        ("ids of documents in the index", {"queries": own[0], "relevant": [[10**6]] * len(own[0])}),
+        ("'k'", {"queries": own[0], "k": 0}),
+        ("'vectors'", {"queries": own[0][:, :3]}),
+    ]:
+        with pytest.raises(InvalidParameter, match=said):
+            index.tune(**{"k": K, "progress": False, **bad})
+        assert not index.profiles
+    other = hi2.HybridIndex.build(vectors, codec=hi2.RaBitQ(), refine=hi2.Flat(), terms=None, progress=False)
+    with pytest.raises(InvalidParameter, match=r"at most what a setting reaches, 0\.\d+ with room for chance"):
+        other.tune(own[0], target=1.0, k=K, progress=False)
+    assert not other.profiles
+
+
+def test_the_front_is_drawn(made, tmp_path):
+    pytest.importorskip("matplotlib", reason="needs the extra 'plots'")
+    fresh(made).tune(*half(made[2], 0), k=K, progress=False).plot(tmp_path / "front.svg")
+    assert "<svg" in (tmp_path / "front.svg").read_text()
