@@ -33,7 +33,8 @@ def run(
 ) -> None:
     """Tune searches of an index to a target; without one, make the profiles fast, balanced and exact.
 
-    Examples: hi2 tune wiki.hi2 --queries q.tsv      hi2 tune wiki.hi2 --queries q.tsv --target 0.97 --name mine
+    Examples: hi2 tune wiki.hi2 --queries q.jsonl
+    hi2 tune wiki.hi2 --queries q.jsonl --budget 1000 --name mine
     """
     asked = list(read_queries(queries))
     chosen = None if encoder is None else load_encoder(encoder)
