@@ -1,0 +1,245 @@
+"""Do tuned promises hold, does adaptive search gain, and what does a filter cost?
+
+    python benchmarks/control.py tune scifact hotpotqa insuranceqa [--vectors DIR]
+    python benchmarks/control.py adapt scifact hotpotqa insuranceqa
+    python benchmarks/control.py filter arxiv --vectors DIR [--peers]
+
+Collections are looked for in the folder named by HI2_DATA. Everything is tuned on the questions that are not reported
+(dev, or a seeded share of train) and reported on test questions, one thread. ``tune``: the profiles for 95 % and 99 %,
+what they promised and what they keep, agreement@100 without labels and the share of brute force's Recall@100 with them.
+``adapt``: adaptive search against the best fixed setting that scores at least as many documents, paired t-tests, and
+the time the weighing takes. ``filter``: filters that keep 50 % to 0.01 % of the documents.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import hi2
+from hi2.evaluation.significance import paired_p
+from hi2.evaluation.task import Questions, Task, load_task
+from hi2.progress import Progress
+
+K = 100
+SHARES = (0.5, 0.1, 0.01, 0.001, 0.0001)
+RANDOM = np.random.default_rng(0)
+
+
+def exact(task: Task, asked: Questions) -> list[set[int]]:
+    """The 100 nearest of every question."""
+    return [set(np.argpartition(-(task.vectors @ v), K)[:K].tolist()) for v in asked.vectors]
+
+
+def agreement(hits: hi2.Hits, best: list[set[int]]) -> np.ndarray:
+    """The share of the 100 nearest that was found, by question."""
+    return np.array([len(set(hits[i].ids.tolist()) & own) / K for i, own in enumerate(best)])
+
+
+def recall(task: Task, asked: Questions, rows: list[list[int]]) -> np.ndarray:
+    """Recall@100 by question."""
+    found = [sum(gain > 0 for gain in task.gains(asked, i, own)) for i, own in enumerate(rows)]
+    return np.array(found) / [max(sum(g > 0 for g in asked.judged.ideal(id)), 1) for id in asked.ids]
+
+
+def half_width(values: np.ndarray) -> float:
+    """Half of the bootstrap's 95 % interval of a mean."""
+    means = [RANDOM.choice(values, len(values)).mean() for _ in range(1000)]
+    return float(np.diff(np.percentile(means, [2.5, 97.5]))[0] / 2)
+
+
+def tune(task: Task, index: hi2.HybridIndex) -> None:
+    best = exact(task, task.test)
+    ideal = recall(task, task.test, [list(own) for own in best]).mean()
+    labels = [[task.ids.index(d) for d in task.tune.judged.relevant(id)] for id in task.tune.ids]  # type: ignore[attr-defined]
+    for measure, relevant in (("agreement", None), ("share of recall", labels)):
+        for target in (0.95, 0.99):
+            begin = time.perf_counter()
+            try:
+                index.tune(
+                    task.tune.vectors, task.tune.texts, relevant=relevant, target=target, k=K, progress=False, threads=1
+                )
+            except hi2.InvalidParameter as error:
+                print(f"{task.name} {measure} {target}: {error}")
+                continue
+            spent = time.perf_counter() - begin
+            profile = index.profiles["tuned"]
+            hits = index.search(task.test.vectors, task.test.texts, k=K, profile="tuned", threads=1)
+            if relevant is None:
+                kept = agreement(hits, best)
+            else:
+                kept = recall(task, task.test, [hits[i].ids.tolist() for i in range(len(best))]) / ideal
+            floor = target - 0.005 - half_width(kept)
+            print(
+                f"{task.name} {measure} {target}: promised {profile.promise['recall']:.4f}, test {kept.mean():.4f} "
+                f"({'holds' if kept.mean() >= floor else 'BROKEN'}: at least {floor:.4f}), "
+                f"{np.mean(hits.n_scored):,.0f} documents, {profile.arguments()}, tuned in {spent:.0f} s",
+                flush=True,
+            )
+
+
+def adapt(task: Task, index: hi2.HybridIndex) -> None:
+    best = exact(task, task.test)
+    index.tune(task.tune.vectors, task.tune.texts, target=0.5, k=K, progress=False, threads=1)
+    tuned = index.tune(task.tune.vectors, task.tune.texts, budget=10**9, k=K, progress=False, threads=1)
+    from hi2.adapting import DEFAULT_BENEFIT, Benefit
+    from hi2.searching import resolve_effort, search
+
+    learned = next((p.benefit for p in index.profiles.values() if p.benefit != DEFAULT_BENEFIT), None)
+    state: Any = index._state
+    if learned is None:
+        from hi2.tuning import _Tuner
+
+        tuner = _Tuner(state, task.tune.vectors, task.tune.texts, None, K, 1, Progress(False))
+        learned = Benefit.fit(tuner._learned)
+    del tuned
+
+    def run(**setting: Any) -> tuple[float, np.ndarray, np.ndarray, float]:
+        effort = resolve_effort(index.model, k=K, **setting)
+        begin = time.perf_counter()
+        hits = search(state, task.test.vectors, task.test.texts, effort, threads=1)
+        spent = 1e6 * (time.perf_counter() - begin) / len(best)
+        rows = [hits[i].ids.tolist() for i in range(len(best))]
+        return float(np.mean(hits.n_scored)), agreement(hits, best), recall(task, task.test, rows), spent
+
+    fixed = []
+    for clusters in (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256):
+        for per_doc in (0, 3, 5, 8, 15):
+            if (clusters or per_doc) and clusters <= index.model.n_clusters:
+                fixed.append((*run(clusters=clusters, per_doc=per_doc), clusters, per_doc))
+    for share in (0.1, 0.05, 0.02, 0.01, 0.005, 0.002):
+        cost, found, recalled, spent = run(adaptive=share, benefit=learned)
+        enough = [own for own in fixed if own[0] >= cost]
+        rivals = sorted(enough, key=lambda own: own[0])[:1] + [own for own in fixed if own[0] <= cost]
+        for name, place, mine in (("agreement@100", 1, found), ("Recall@100", 2, recalled)):
+            rival = max(rivals, key=lambda own: own[place].mean())
+            least = min((own[0] for own in fixed if own[place].mean() >= mine.mean()), default=float("nan"))
+            print(
+                f"{task.name} adaptive={share}: {cost:,.0f} documents, {spent:.0f} µs, {name} {mine.mean():.4f}; fixed "
+                f"clusters={rival[4]} per_doc={rival[5]} at {rival[0]:,.0f}, {rival[3]:.0f} µs: "
+                f"{rival[place].mean():.4f}, "
+                f"p = {paired_p(mine, rival[place]):.1g}; a fixed setting needs {least:,.0f}",
+                flush=True,
+            )
+    from hi2 import _native
+
+    terms = [index.model.terms.query_terms([text], 32)[1] for text in task.test.texts]
+    weighing = (learned.array, 10.0, index.model.n_clusters, None)
+    begin = time.perf_counter()
+    for vector, own in zip(task.test.vectors, terms, strict=True):
+        _native.reaches(index.model.native, state.snapshot.native, vector, own, index.model.per_doc, weighing)
+    spent = 1e6 * (time.perf_counter() - begin) / len(terms)
+    begin = time.perf_counter()
+    for vector in task.test.vectors:
+        index.model.native.probe(vector, 16)
+    probed = 1e6 * (time.perf_counter() - begin) / len(terms)
+    print(f"{task.name}: weighing {spent:.1f} µs a query, against {probed:.1f} µs to find 16 clusters", flush=True)
+
+
+def filtered(task: Task, index: hi2.HybridIndex, peers: bool) -> None:
+    asked = task.test
+    values = RANDOM.permutation(len(task.vectors))
+    index = hi2.HybridIndex.build(
+        task.vectors,
+        task.texts,
+        clusters=index.model.clusters,
+        terms=index.model.terms,
+        codec=index.model.codec,
+        refine=index.model.refine,
+        payload=[{"rank": int(value)} for value in values],
+        threads=1,
+        progress=False,
+    )
+    others = _peers(task) if peers else {}
+    plain, spent = _timed(lambda v, t: index.search(v, t, k=K), asked)
+    unfiltered = np.mean([len(set(own) & best) / K for own, best in zip(plain, exact(task, asked), strict=True)])
+    print(f"{task.name} unfiltered: agreement {unfiltered:.4f}, median {spent:.0f} µs", flush=True)
+    for share in SHARES:
+        limit = round(share * len(values))
+        mask = values < limit
+        rows = np.flatnonzero(mask)
+        truth = []
+        for vector in asked.vectors:
+            scores = task.vectors[rows] @ vector
+            truth.append(set(rows[np.argsort(-scores, kind="stable")[:K]].tolist()))
+        text = f"rank < {limit}"
+        begin = time.perf_counter()
+        index.search(asked.vectors[0], asked.texts[0], k=K, filter=text)
+        first = 1e3 * (time.perf_counter() - begin)
+        found, spent = _timed(lambda v, t, text=text: index.search(v, t, k=K, filter=text), asked)
+        assert all(len(own) == min(K, limit) for own in found)
+        share_found = np.mean([len(set(own) & best) / len(best) for own, best in zip(found, truth, strict=True)])
+        said = [f"hi2 {share_found:.4f} {spent:.0f} µs (first use {first:.1f} ms)"]
+        for name, search in others.items():
+            own, taken = _timed(lambda v, t, search=search, rows=rows: search(v, rows), asked)
+            hit = np.mean([len(set(ids) & best) / len(best) for ids, best in zip(own, truth, strict=True)])
+            short = sum(len(ids) < min(K, limit) for ids in own)
+            said.append(
+                f"{name} {hit:.4f} {taken:.0f} µs" + (f" ({short} questions short of {min(K, limit)})" if short else "")
+            )
+        print(f"{task.name} keeping {share:.2%}: " + "; ".join(said), flush=True)
+
+
+def _timed(search: Any, asked: Questions) -> tuple[list[list[int]], float]:
+    found, spent = [], []
+    for vector, text in zip(asked.vectors, asked.texts, strict=True):
+        begin = time.perf_counter()
+        hits = search(vector, text)
+        spent.append(1e6 * (time.perf_counter() - begin))
+        found.append(hits.ids.tolist() if isinstance(hits, hi2.Hits) else hits)
+    return found, float(np.median(spent))
+
+
+def _peers(task: Task) -> dict[str, Any]:
+    import faiss
+    from usearch.index import Index
+
+    faiss.omp_set_num_threads(1)
+    n, dim = task.vectors.shape
+    ivf = faiss.index_factory(dim, f"IVF{int(2 * n**0.5)},Flat", faiss.METRIC_INNER_PRODUCT)
+    ivf.train(task.vectors[RANDOM.permutation(n)[:100_000]])
+    ivf.add(task.vectors)
+    graph = Index(ndim=dim, metric="ip", connectivity=16)
+    graph.add(np.arange(n), task.vectors, threads=1)
+    kept: dict[int, Any] = {}
+
+    def by_faiss(vector: np.ndarray, rows: np.ndarray) -> list[int]:
+        selector = kept.setdefault(len(rows), faiss.IDSelectorBatch(rows.astype(np.int64)))
+        params = faiss.SearchParametersIVF(sel=selector, nprobe=32)
+        return [int(row) for row in ivf.search(vector[None], K, params=params)[1][0] if row >= 0]
+
+    def by_usearch(vector: np.ndarray, rows: np.ndarray) -> list[int]:
+        """Its Python binding has no predicate: what users do is to ask for more and throw away."""
+        mask = kept.setdefault(-len(rows), np.isin(np.arange(n), rows))
+        found = graph.search(vector, min(n, round(K * n / len(rows) * 1.2)) if len(rows) > 0.005 * n else 20_000).keys
+        return found[mask[found]][:K].tolist()
+
+    return {"faiss IVF-Flat, nprobe=32, IDSelectorBatch": by_faiss, "usearch, more and thrown away": by_usearch}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", choices=["tune", "adapt", "filter"])
+    parser.add_argument("collections", nargs="+")
+    parser.add_argument("--vectors", type=Path)
+    parser.add_argument("--limit", type=int, default=500)
+    parser.add_argument("--peers", action="store_true")
+    given = parser.parse_args()
+    for name in given.collections:
+        folder = Path(os.environ["HI2_DATA"]) / name
+        vectors = given.vectors or folder / "minilm"
+        task = load_task(folder, vectors=vectors, limit=given.limit, progress=Progress(False))
+        index = hi2.HybridIndex.build(task.vectors, task.texts, threads=1, progress=False)
+        if given.part == "filter":
+            filtered(task, index, given.peers)
+        else:
+            {"tune": tune, "adapt": adapt}[given.part](task, index)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""What do trained parts gain over the unsupervised index they began as?
+
+    python benchmarks/supervised.py insuranceqa --vectors DIR --trained trained/insuranceqa
+
+The collection is looked for in the folder named by HI2_DATA; --trained holds the folders that ``hi2 train`` wrote, one
+for each method. Two tables, test questions, Recall@100 with a paired t-test: distilled OPQ against the OPQ it began as,
+every document scored; and the whole index with the same clusters and bytes, its terms a document chosen on the
+questions it was tuned on so that it scores at most as many documents as the unsupervised one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+import hi2
+from hi2.evaluation.significance import paired_p
+from hi2.evaluation.task import Questions, Task, load_task
+from hi2.parts import Parts
+from hi2.progress import Progress
+from hi2.selectors.terms import BM25
+
+K = 100
+CLUSTERS = (0, 4, 16)
+
+
+def measure(index: hi2.HybridIndex, task: Task, asked: Questions, **setting: int) -> tuple[np.ndarray, float]:
+    """Recall@100 of every question, and the mean of documents scored."""
+    hits = index.search(asked.vectors, asked.texts, k=K, threads=1, **setting)
+    recall = []
+    for i in range(len(asked.ids)):
+        found = sum(gain > 0 for gain in task.gains(asked, i, hits[i].ids.tolist()))
+        recall.append(found / max(sum(gain > 0 for gain in asked.judged.ideal(asked.ids[i])), 1))
+    return np.array(recall), float(np.mean(hits.n_scored))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("collection")
+    parser.add_argument("--vectors", type=Path)
+    parser.add_argument("--trained", type=Path, required=True)
+    parser.add_argument("--limit", type=int)
+    given = parser.parse_args()
+    folder = Path(os.environ["HI2_DATA"]) / given.collection
+    task = load_task(folder, vectors=given.vectors or folder / "minilm", limit=given.limit, progress=Progress(False))
+    for method in ("light", "hi2"):
+        if not (given.trained / method / "parts.json").exists():
+            continue
+        parts = Parts.load(given.trained / method)
+        arrays = parts.codec.arrays
+        first = {
+            name: arrays.get(f"encoding_{name}", array) for name, array in arrays.items() if "encoding_" not in name
+        }
+        codec = parts.codec.spec.restore(parts.model.dim, first)
+        clusters = replace(parts.clusters, centroids=parts.clusters.anchors)
+        common = {"threads": 1, "progress": False}
+        before = hi2.HybridIndex.build(task.vectors, task.texts, clusters=clusters, terms=BM25(), codec=codec, **common)
+        after = hi2.HybridIndex.build(
+            task.vectors,
+            task.texts,
+            clusters=parts.clusters,
+            terms=parts.terms,
+            codec=parts.codec,
+            term_weights=parts.term_weights,
+            **common,
+        )
+        every = {"clusters": before.model.n_clusters, "per_doc": 0}
+        a, _ = measure(before, task, task.test, **every)
+        b, _ = measure(after, task, task.test, **every)
+        print(f"{task.name} {method}, {len(a)} test questions, {parts.codec.code_bytes} bytes a code")
+        print(f"  OPQ {a.mean():.4f}, distilled {b.mean():.4f}, p = {paired_p(a, b):.2g}")
+        for n in CLUSTERS:
+            for per_doc in (7, 15):
+                a, cost = measure(before, task, task.test, clusters=n, per_doc=per_doc)
+                limit = measure(before, task, task.tune, clusters=n, per_doc=per_doc)[1]
+                tried = [(*measure(after, task, task.tune, clusters=n, per_doc=p), p) for p in range(1, 16)]
+                fitting = [(found.mean(), p) for found, own, p in tried if own <= limit]
+                if not fitting:
+                    continue
+                _, chosen = max(fitting)
+                b, own = measure(after, task, task.test, clusters=n, per_doc=chosen)
+                print(
+                    f"  clusters={n:2d}: unsupervised per_doc={per_doc:2d} {a.mean():.4f} at {cost:6,.0f} documents, "
+                    f"supervised per_doc={chosen:2d} {b.mean():.4f} at {own:6,.0f}, p = {paired_p(a, b):.2g}"
+                )
+
+
+if __name__ == "__main__":
+    main()
