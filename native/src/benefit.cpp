@@ -39,12 +39,14 @@ void Prospects::reset(const Benefit& benefit, std::span<const float> scores) {
     } else {
         nearer_[0] = 0;
     }
+    while (log_halves_.size() < 2 * scores.size() + 1)
+        log_halves_.push_back(std::log1p(0.5f * static_cast<float>(log_halves_.size())));
     std::uint32_t seen = 0;
     for (std::size_t b = 0; b < n_bins_; ++b) {
         const std::uint32_t own = nearer_[b];
         nearer_[b] = seen;
-        // Ranks are those of the middle of a bin.
-        rank_[b] = std::log1p(static_cast<float>(seen) + 0.5f * static_cast<float>(own > 0 ? own - 1 : 0));
+        // Ranks are those of the middle of a bin, so in halves.
+        rank_[b] = log_halves_[2 * seen + (own > 0 ? own - 1 : 0)];
         const float gap = static_cast<float>(b) * step;
         const float expected =
             benefit.base + benefit.rank * rank_[b] + benefit.rank2 * rank_[b] * rank_[b] + benefit.gap * gap;

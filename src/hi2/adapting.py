@@ -24,6 +24,8 @@ from hi2.types import Array, Floats
 _DRAWN = 1500
 #: Candidates from clusters farther than this are not learned from, unless a term is shared.
 _NEAREST = 1000
+#: The first column of features that speaks of a term's rarity.
+_RARITY = 5
 #: Newton's steps, and how strongly weights are held near 0.
 _STEPS, _RIDGE = 40, 1e-2
 
@@ -42,11 +44,18 @@ class Benefit:
 
     @classmethod
     def fit(cls, learned: Sequence[Learned]) -> Benefit:
-        """Return the numbers under which what is among the best is most likely to be."""
+        """Return the numbers under which what is among the best is most likely to be.
+
+        A rarer term never promises less: a document under several is then weighed by the rarest.
+        """
         features, hits, weights = (
             np.concatenate([getattr(own, name) for own in learned]) for name in ("features", "hits", "weights")
         )
-        return cls(*map(float, _logistic(features, hits, weights)))
+        solved = _logistic(features, hits, weights)
+        while (solved[_RARITY:] < 0).any():
+            features[:, _RARITY + int(np.argmin(solved[_RARITY:]))] = 0
+            solved = _logistic(features, hits, weights)
+        return cls(*map(float, solved))
 
     @cached_property
     def array(self) -> Floats:

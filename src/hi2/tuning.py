@@ -34,6 +34,8 @@ from hi2.types import Array, Floats
 
 #: Fewer queries say nothing that holds for others.
 FEWEST = 20
+#: Settings are tried on so many queries first; those that are plainly worse than cheaper ones on no more.
+FIRST_LOOK = 100
 #: What adaptive search learns is tried on the part of the queries that it was not learned from.
 FOLDS = 4
 #: A target must be reached by the mean less so many standard errors: it then holds for four of five samples of queries.
@@ -250,15 +252,23 @@ class _Tuner:
         """Return the settings that no cheaper one equals, cheapest first."""
         settings = list(_settings(self._state.model, self._state.snapshot, with_terms=self._with_terms))
         self._benefit = Benefit.fit(self._learned)
-        folds = [np.arange(part, len(self._queries), FOLDS) for part in range(FOLDS)]
+        n = len(self._queries)
         benefits = [
             Benefit.fit([own for i, own in enumerate(self._learned) if i % FOLDS != part]) for part in range(FOLDS)
         ]
-        tried = []
-        with self._bars.phase("try settings", len(settings)) as advance:
-            for arguments in settings:
-                tried.append(self._try(arguments, folds, benefits))
-                advance(1)
+
+        def try_all(settings: list[dict[str, Any]], n: int) -> list[Tried]:
+            found = []
+            folds = [np.arange(part, n, FOLDS) for part in range(FOLDS)]
+            with self._bars.phase(f"try settings on {n} queries", len(settings)) as advance:
+                for arguments in settings:
+                    found.append(self._try(arguments, folds, benefits))
+                    advance(1)
+            return found
+
+        if n > FIRST_LOOK:  # most settings are not worth trying on all
+            settings = _promising(try_all(settings, FIRST_LOOK))
+        tried = try_all(settings, n)
         best, front = -1.0, []
         for own in sorted(tried, key=lambda own: (own.cost, -own.recall)):
             if own.recall > best:
@@ -267,8 +277,10 @@ class _Tuner:
         return front
 
     def _try(self, arguments: dict[str, Any], folds: list[Array], benefits: list[Benefit]) -> Tried:
-        found = np.zeros(len(self._queries))
-        scored = np.zeros(len(self._queries))
+        """What a setting finds, every query weighed by what was learned from those of other folds."""
+        n = sum(len(rows) for rows in folds)
+        found = np.zeros(n)
+        scored = np.zeros(n)
         spent = 0.0
         for rows, benefit in zip(folds, benefits, strict=True):
             effort = resolve_effort(self._state.model, k=self._k, **arguments, benefit=benefit)
@@ -278,17 +290,17 @@ class _Tuner:
             scored[rows] = own
             for row, pairs in zip(rows.tolist(), _pairs(numbers, places, counts), strict=True):
                 found[row] = len(pairs & self._wanted[row]) / max(len(self._wanted[row]), 1)
-        asked = np.array([len(own) > 0 for own in self._wanted])
+        asked = np.array([len(own) > 0 for own in self._wanted[:n]])
         shares = found[asked] / self._whole
         rescored = 0 if self._state.model.refine is None else self._k * arguments.get("refine", DEFAULT_REFINE)
         documents = float(scored.mean())
         return Tried(
             arguments,
             recall=float(shares.mean()),
-            error=float(shares.std(ddof=1) / math.sqrt(len(shares))),
+            error=float(shares.std(ddof=1) / math.sqrt(len(shares))) if len(shares) > 1 else 1.0,
             documents=documents,
             cost=documents + min(rescored, documents),
-            microseconds=1e6 * spent / len(self._queries),
+            microseconds=1e6 * spent / n,
         )
 
     def _search(self, effort: Effort, rows: Array) -> tuple[Array, ...]:
@@ -312,6 +324,16 @@ class _Tuner:
         }
         made = Profile(**tried.arguments, promise=promise, model=self._state.model.fingerprint)
         return replace(made, benefit=self._benefit) if made.adaptive is not None else made
+
+
+def _promising(tried: Sequence[Tried]) -> list[dict[str, Any]]:
+    """The settings that may be on the front: none that is cheaper finds more by a standard error."""
+    kept, best = [], -1.0
+    for own in sorted(tried, key=lambda own: own.cost):
+        if own.recall + own.error >= best:
+            kept.append(own.arguments)
+        best = max(best, own.recall)
+    return kept
 
 
 def _settings(model: Model, snapshot: Snapshot, *, with_terms: bool) -> list[dict[str, Any]]:

@@ -66,6 +66,7 @@ class Prospects {
     Benefit benefit_;
     std::size_t n_bins_ = 0;
     std::vector<std::uint16_t> bins_;  // by cluster
+    std::vector<float> log_halves_;    // log(1 + i / 2), kept from query to query
     std::array<std::uint32_t, kBins> nearer_{};
     std::array<float, kBins> plain_{};
     std::array<float, kBins> rank_{};
