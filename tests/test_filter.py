@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from datetime import date, datetime, timezone
+from datetime import date, datetime, timedelta, timezone
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ import hi2
 from hi2.columns import Columns
 from hi2.errors import InvalidParameter
 from hi2.filters import parse
+from hi2.profiles import Profile
 
 N = 12_000
 LANGUAGES = ["de", "en", "fr", None]
@@ -186,7 +187,7 @@ def test_dates_are_kept_as_text_that_sorts(documents):
     moments = [date(2024, 1, 31), datetime(2024, 1, 31, 10, 5), datetime(2024, 2, 1, tzinfo=timezone.utc)]
     index = hi2.HybridIndex.build(vectors, texts, payload=[{"at": own} for own in moments], progress=False)
     stored = [own["payload"]["at"] for own in index.get([0, 1, 2])]
-    assert stored == ["2024-01-31", "2024-01-31T10:05:00", "2024-02-01T00:00:00Z"]
+    assert stored == ["2024-01-31", "2024-01-31T10:05:00.000000", "2024-02-01T00:00:00.000000Z"]
     assert index.search(vectors[0], filter=hi2.column("at") >= date(2024, 2, 1)).ids.tolist() == [2]
 
 
@@ -220,11 +221,14 @@ def test_what_cannot_be_read_is_named_with_its_place(index, documents, text, sai
 
 def test_other_bad_filters(index, documents):
     query = documents[0][0]
-    for bad, said in ((3, "an expression, its text"), ([3.5], "'filter'"), (object(), "an expression")):
+    wrong = [(3, "an expression, its text"), ([3.5], "'filter'"), (object(), "an expression"), (["a"], "type int")]
+    for bad, said in (*wrong, (np.array(5), "an expression")):
         with pytest.raises(InvalidParameter, match=said):
             index.search(query, filter=bad)
     with pytest.raises(InvalidParameter, match="one a query"):
         index.search(documents[0][:3], filters=["draft"])
+    with pytest.raises(InvalidParameter, match="a list with one filter a query"):
+        index.search(documents[0][:3], filters=5)
     with pytest.raises(InvalidParameter, match="both"):
         index.search(documents[0][:1], filter="draft", filters=["draft"])
     with pytest.raises(InvalidParameter, match="a number, a string"):
@@ -315,3 +319,62 @@ def test_threads_with_filters_see_committed_states_while_a_writer_changes():
         for reader in readers:
             reader.join()
     assert not wrong
+
+
+def test_a_filter_goes_with_what_a_search_explains_and_with_profiles(documents, index):
+    vectors, texts, payload = documents
+    english = "lang == 'en'"
+    hits = index.search(vectors[8], texts[8], k=5, filter=english, clusters=1)
+    assert [own.outcome for own in hits.explain()] == ["found"] * 5
+    later = index.search(vectors[8], texts[8], k=5, offset=20)
+    assert [own.rank for own in later.explain()] == [21, 22, 23, 24, 25]
+    left_out = next(i for i in range(N) if payload[i]["lang"] == "de")
+    assert "the filter leaves it out" in str(hits.why(0, left_out))
+    tuned = hi2.HybridIndex(index._state)
+    tuned.add_profile("mine", Profile(adaptive=0.02, model=index.model.fingerprint))
+    weighed = tuned.search(vectors[8], texts[8], k=5, filter="not draft", profile="mine")
+    assert weighed.n_scored == index.search(vectors[8], texts[8], k=5, filter="not draft").n_scored < 6000
+    assert not weighed.complete
+    every = index.search(vectors[8], texts[8], k=5, filter="not draft", clusters=10**6)
+    assert every.complete
+    assert every.n_scored == 6000
+
+
+def test_much_of_the_same_is_not_deep(documents, index):
+    text = " or ".join(["number == 3"] * 3000)
+    assert index.search(documents[0][0], filter=text).ids.tolist() == [3]
+    expression = hi2.column("number") == 3
+    for _ in range(3000):
+        expression = expression | (hi2.column("number") == 4)
+    assert set(index.search(documents[0][0], filter=expression).ids.tolist()) == {3, 4}
+    many = f"number in ({', '.join(map(str, range(0, N, 2)))})"
+    assert index.search(documents[0][1], k=N, filter=many).counts == N // 2
+
+
+def test_a_query_without_a_filter_among_others_is_a_plain_one(documents, index):
+    vectors, texts, _ = documents
+    batch = index.search(vectors[:2], texts[:2], k=5, clusters=1, filters=[None, "draft"])
+    plain = index.search(vectors[0], texts[0], k=5, clusters=1)
+    assert batch[0].ids.tolist() == plain.ids.tolist()
+    assert batch[0].n_scored == plain.n_scored
+    none = index.search(vectors[:0], filter="draft")
+    assert none.ids.shape == (0, 10)
+
+
+def test_moments_sort_as_time_does(documents):
+    vectors, texts, _ = (part[:3] for part in documents)
+    first = datetime(2020, 1, 1, tzinfo=timezone.utc)
+    moments = [first, first + timedelta(microseconds=5), np.datetime64("2019-12-31")]
+    index = hi2.HybridIndex.build(vectors, texts, payload=[{"at": own} for own in moments], progress=False)
+    assert index.search(vectors[0], filter=hi2.column("at") > first).ids.tolist() == [1]
+    assert index.search(vectors[0], filter=hi2.column("at") < np.datetime64("2020-01-01T00:00:00")).ids.tolist() == [2]
+
+
+def test_keys_beyond_the_last_column_are_named(documents):
+    vectors, texts, _ = (part[:2] for part in documents)
+    payload = [{f"k{i}": 1 for i in range(300)}, {"k299": 1}]
+    index = hi2.HybridIndex.build(vectors, texts, payload=payload, progress=False)
+    assert index.search(vectors[0], filter="k3 == 1").ids.tolist() == [0]
+    with pytest.raises(InvalidParameter, match="256 columns before it"):
+        index.search(vectors[0], filter="k299 == 1")
+    hi2.HybridIndex.build(vectors, texts, payload=[{"x": 10**400}, {"x": 1}], progress=False)

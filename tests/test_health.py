@@ -52,6 +52,8 @@ def test_other_documents_ask_for_a_new_fit(corpus, index):
     assert "times as long" in said or report["drift"]["average_length"] < 1.5
     assert "codes of added documents err" in said
     assert "tune()" in said
+    index.tune(strange[:40], k=10, progress=False)
+    assert not any(own.startswith("tune()") for own in index.health()["advice"])
 
 
 def test_more_of_the_same_does_not(corpus, index):

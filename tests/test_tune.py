@@ -100,6 +100,20 @@ def test_labels_say_what_is_wanted(made):
     assert own >= 0.9 * whole
 
 
+def test_queries_without_labels_are_left_out(made):
+    index, (_, _, queries, labels) = fresh(made), made
+    seen = half(queries, 0)
+    known = [np.flatnonzero(labels == topic)[:5].tolist() for topic in queries[2][0::2]]
+    some = [own if i >= 110 else [] for i, own in enumerate(known)]
+    tuned = index.tune(*seen, relevant=some, target=0.9, k=K, progress=False)
+    assert tuned.n_queries == len(known) - 110
+    exact = np.argsort(-(seen[0][110:] @ made[1].T), axis=1)[:, :K]
+    whole = np.mean([len(set(a.tolist()) & set(b)) / 5 for a, b in zip(exact, some[110:], strict=True)])
+    hits = index.search(seen[0][110:], seen[1][110:], k=K, profile="tuned")
+    own = np.mean([len(set(a.tolist()) & set(b)) / 5 for a, b in zip(hits.ids, some[110:], strict=True)])
+    assert index.profiles["tuned"].promise["recall"] == pytest.approx(own / whole, abs=0.35)
+
+
 def test_a_refine_store_is_the_truth_and_a_knob(made):
     _, vectors, queries, _ = made
     index = hi2.HybridIndex.build(
@@ -155,6 +169,10 @@ def test_bad_input_stores_nothing(made):
         ("at least what the cheapest setting takes", {"queries": own[0], "latency": 1e-8}),
         ("one list of ids a query", {"queries": own[0], "relevant": [[1]]}),
         ("ids of documents in the index", {"queries": own[0], "relevant": [[10**6]] * len(own[0])}),
+        ("at least 20 queries with a relevant", {"queries": own[0], "relevant": [[1]] * 5 + [[]] * (len(own[0]) - 5)}),
+        ("one list of ids a query. Got None", {"queries": own[0], "relevant": [None] * len(own[0])}),
+        ("'relevant'", {"queries": own[0], "relevant": [[1.5]] * len(own[0])}),
+        ("'name'.*left out without", {"queries": own[0], "name": "mine"}),
         ("'k'", {"queries": own[0], "k": 0}),
         ("'vectors'", {"queries": own[0][:, :3]}),
     ]:

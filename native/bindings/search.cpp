@@ -357,7 +357,8 @@ nb::tuple reaches(const ModelHandle& model, nb::list segments, Array1<float> que
     for (std::size_t b = 0; b < prospects.n_bins(); ++b) nearer.push_back(prospects.nearer(b));
     const bool limited = found.limit != std::numeric_limits<std::uint64_t>::max();
     return nb::make_tuple(to_numpy(std::vector<std::uint32_t>(prospects.bins().begin(), prospects.bins().end())),
-                          to_numpy(std::move(nearer)), found.clusters,
+                          to_numpy(std::move(nearer)),
+                          to_numpy(std::vector<std::uint32_t>(searcher.near().begin(), searcher.near().end())),
                           to_numpy(std::vector<std::uint64_t>(found.terms.begin(), found.terms.end())),
                           limited ? nb::object(nb::int_(found.limit)) : nb::object(nb::none()));
 }
@@ -449,9 +450,11 @@ void bind_search(nb::module_& m) {
           "clusters"_a, "per_doc"_a, "depth"_a, "weighing"_a.none(), "threads"_a,
           "The k best of every query over [(segment, alive or None)]: (segments, rows, scores, counts, n_scored, "
           "n_term_lists).");
-    m.def("reaches", reaches, "model"_a, "segments"_a, "query"_a, "terms"_a, "per_doc"_a, "weighing"_a,
-          "How far a weighed query opens its lists over [(segment, alive or None)]: (bin of every cluster, clusters "
-          "before every bin, bins clusters are opened down to, bins each term is, documents at most or None).");
+    m.def(
+        "reaches", reaches, "model"_a, "segments"_a, "query"_a, "terms"_a, "per_doc"_a, "weighing"_a,
+        "How far a weighed query opens its lists over [(segment, alive or None)]: (bin of every cluster, clusters "
+        "before every bin, clusters opened for their own sake, bins each term is opened down to, documents at most or "
+        "None).");
     nb::class_<Reader>(m, "Reader", "One state of an index, ready for single queries.")
         .def(nb::init<nb::object, nb::list, nb::list, nb::object, std::optional<Array1<std::uint8_t>>,
                       std::optional<Array1<float>>>(),

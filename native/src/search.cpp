@@ -88,11 +88,19 @@ const Reaches& Searcher::weigh(const Model& model, std::span<const LiveSegment> 
     // A document under several terms is met under the one that promises most.
     std::stable_sort(by_rarity_.begin(), by_rarity_.end(),
                      [&](std::uint32_t a, std::uint32_t b) { return rarity_[a] > rarity_[b]; });
-    std::size_t bins = model.n_clusters == 0 || params.most_clusters == 0 ? 0 : prospects_.reach(params.cut);
-    // As many whole bins as are within the most clusters, but never less than the nearest.
-    while (bins > 1 && (bins < prospects_.n_bins() ? prospects_.nearer(bins) : model.n_clusters) > params.most_clusters)
-        --bins;
-    reaches_.clusters = bins;
+    // Whatever is asked for, the nearest clusters are opened, unless none may be.
+    reaches_.clusters =
+        model.n_clusters == 0 || params.most_clusters == 0 ? 0 : std::max<std::size_t>(prospects_.reach(params.cut), 1);
+    const std::span<const std::uint16_t> bins = prospects_.bins();
+    near_.clear();
+    for (std::size_t c = 0; c < bins.size(); ++c)
+        if (bins[c] < reaches_.clusters) near_.push_back(static_cast<std::uint32_t>(c));
+    if (near_.size() > params.most_clusters || params.budget != kNoBudget)
+        std::stable_sort(near_.begin(), near_.end(),
+                         [&](std::uint32_t a, std::uint32_t b) { return bins[a] < bins[b]; });
+    if (near_.size() > params.most_clusters) near_.resize(params.most_clusters);
+    is_near_.assign(model.n_clusters, 0);
+    for (const std::uint32_t c : near_) is_near_[c] = 1;
     if (met_.size() < segments.size()) met_.resize(segments.size());
     n_met_.assign(params.budget == kNoBudget ? 0 : model.n_clusters, 0);
     for (std::size_t s = 0; s < segments.size(); ++s) meet_terms(segments[s], terms, params, met_[s]);
@@ -129,7 +137,8 @@ void Searcher::meet_terms(const LiveSegment& live, std::span<const std::uint32_t
                     bin = prospects_.bin(cluster);
                 }
                 if (bin >= reach || !visited_.insert(doc)) return;
-                met.push_back({doc, bin, static_cast<std::uint16_t>(t)});
+                const bool near = segment.clusters.size() > 0 && is_near_[cluster] != 0;
+                met.push_back({doc, bin, static_cast<std::uint16_t>(t), near});
                 if (!n_met_.empty()) ++n_met_[cluster];
             });
         }
@@ -140,8 +149,9 @@ void Searcher::meet_terms(const LiveSegment& live, std::span<const std::uint32_t
     clear();
 }
 
-// Levels of promise, the highest first, are opened whole as long as they fit. Clusters that are opened for their own
-// sake give what no term has met.
+// Levels of promise, the highest first, are opened whole as long as they fit; of the first that does not, as many
+// documents under terms as are left. Clusters that are opened for their own sake give what no term has met; a document
+// that both would give counts where it is expected more.
 void Searcher::fit_budget(std::span<const LiveSegment> segments, const SearchParams& params) {
     constexpr std::size_t kLevels = 1024;
     const std::size_t last = prospects_.n_bins() - 1;
@@ -156,30 +166,43 @@ void Searcher::fit_budget(std::span<const LiveSegment> segments, const SearchPar
         const float at = (high - expected) * scale;
         return at > 0 ? std::min(static_cast<std::size_t>(at), kLevels - 1) : std::size_t{0};
     };
+    const auto level_of = [&](const Met& one) {
+        const std::size_t own = level(prospects_.under(rarity_[one.term], one.bin));
+        return one.near ? std::min(own, level(prospects_.plain(one.bin))) : own;
+    };
     levels_.assign(kLevels, 0);
     for (std::size_t s = 0; s < segments.size(); ++s)
-        for (const Met& one : met_[s]) ++levels_[level(prospects_.under(rarity_[one.term], one.bin))];
+        for (const Met& one : met_[s]) ++levels_[level_of(one)];
     const std::span<const std::uint16_t> bins = prospects_.bins();
-    for (std::size_t c = 0; c < bins.size(); ++c)
-        if (bins[c] < reaches_.clusters) {
-            const std::uint64_t filed = n_filed(segments, static_cast<std::uint32_t>(c));
-            levels_[level(prospects_.plain(bins[c]))] += filed - std::min<std::uint64_t>(filed, n_met_[c]);
-        }
+    for (const std::uint32_t c : near_) {
+        const std::uint64_t filed = n_filed(segments, c);
+        levels_[level(prospects_.plain(bins[c]))] += filed - std::min<std::uint64_t>(filed, n_met_[c]);
+    }
     std::uint64_t left = params.budget;
     std::size_t open = 0;  // levels
     while (open < kLevels && levels_[open] <= left) left -= levels_[open++];
+    reaches_.limit = params.budget;
     if (left == params.budget && open < kLevels) {  // not even the most promising fit: some of them are scored
         ++open;
-        reaches_.limit = params.budget;
+        left = 0;
     }
-    const auto narrowed = [&](std::size_t reach, auto&& expected) {
-        std::size_t bin = 0;
-        while (bin < reach && level(expected(bin)) < open) ++bin;
-        return bin;
-    };
-    reaches_.clusters = narrowed(reaches_.clusters, [&](std::size_t b) { return prospects_.plain(b); });
-    for (const std::uint32_t t : by_rarity_)
-        reaches_.terms[t] = narrowed(reaches_.terms[t], [&](std::size_t b) { return prospects_.under(rarity_[t], b); });
+    std::erase_if(near_, [&](std::uint32_t c) { return level(prospects_.plain(bins[c])) >= open; });
+    std::size_t bin = 0;
+    while (bin < reaches_.clusters && level(prospects_.plain(bin)) < open) ++bin;
+    reaches_.clusters = bin;
+    for (const std::uint32_t t : by_rarity_) {
+        bin = 0;
+        while (bin < reaches_.terms[t] && level(prospects_.under(rarity_[t], bin)) < open) ++bin;
+        reaches_.terms[t] = bin;
+    }
+    for (std::size_t s = 0; s < segments.size(); ++s)
+        std::erase_if(met_[s], [&](const Met& one) {
+            const std::size_t own = level_of(one);
+            if (own < open) return false;
+            if (own > open || left == 0) return true;
+            --left;
+            return false;
+        });
 }
 
 std::span<const Hit> Searcher::search(const Model& model, std::span<const LiveSegment> segments, const float* query,
@@ -191,13 +214,6 @@ std::span<const Hit> Searcher::search(const Model& model, std::span<const LiveSe
     probed_ = clusters;
     if (weighed) {
         limit_ = weigh(model, segments, query, terms, params).limit;
-        near_.clear();
-        const std::span<const std::uint16_t> bins = prospects_.bins();
-        for (std::size_t c = 0; c < bins.size(); ++c)
-            if (bins[c] < reaches_.clusters) near_.push_back(static_cast<std::uint32_t>(c));
-        if (limit_ != std::numeric_limits<std::uint64_t>::max())
-            std::stable_sort(near_.begin(), near_.end(),
-                             [&](std::uint32_t a, std::uint32_t b) { return bins[a] < bins[b]; });
         probed_ = near_;
         terms = {};
     }
@@ -269,8 +285,7 @@ void Searcher::scan_segment(std::uint32_t number, const LiveSegment& live, std::
             });
         }
         if (params.benefit != nullptr)
-            for (const Met& one : met_[number])
-                if (one.bin < reaches_.terms[one.term]) meet(one.doc);
+            for (const Met& one : met_[number]) meet(one.doc);
     } catch (...) {
         clear();
         throw;

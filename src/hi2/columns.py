@@ -17,7 +17,7 @@ from hi2.errors import FormatError, invalid
 from hi2.ragged import Ragged
 from hi2.types import I64, Array
 
-#: A payload with more keys than this has columns for the first ones only.
+#: Of a payload with more keys than this only the first ones are filtered on.
 MAX_COLUMNS = 256
 #: Stands where a document has no integer.
 NO_INTEGER = -(2**63)
@@ -27,9 +27,13 @@ _TAKES: dict[str, tuple[type, ...]] = {"bool": (bool,), "int": (int, float), "fl
 
 def plain(value: Any) -> Any:
     """Return a date as ISO 8601 text, which sorts as time does, and a numpy number as Python's."""
-    if isinstance(value, datetime) and value.tzinfo is not None:
-        return value.astimezone(timezone.utc).isoformat().replace("+00:00", "Z")
-    if isinstance(value, (date, datetime)):
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[us]").item() if value.dtype != np.dtype("M8[D]") else value.item()
+    if isinstance(value, datetime):  # always with microseconds, so that text sorts as time does
+        if value.tzinfo is None:
+            return value.isoformat(timespec="microseconds")
+        return value.astimezone(timezone.utc).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, np.generic):
         return value.item()
@@ -41,7 +45,9 @@ def kind_of(value: Any) -> str:
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int):
-        return "int" if -(2**63) < value < 2**63 else "float"
+        if -(2**63) < value < 2**63:
+            return "int"
+        return "float" if abs(value) < 2**1023 else "other"
     if isinstance(value, float):
         return "float"
     if isinstance(value, str):
@@ -49,11 +55,22 @@ def kind_of(value: Any) -> str:
     return "tags" if isinstance(value, list) and all(isinstance(tag, str) for tag in value) else "other"
 
 
+def _payload(line: bytes) -> Mapping[str, Any]:
+    """The payload of a stored line."""
+    try:
+        found = json.loads(line).get("payload") or {}
+        if isinstance(found, dict):
+            return found
+    except (ValueError, RecursionError, AttributeError) as error:
+        raise FormatError(f"The index is damaged: stored.jsonl has a line that is not an object ({error}).") from error
+    raise FormatError("The index is damaged: stored.jsonl has a payload that is not an object.")
+
+
 class _Growing:
     """One key's values so far: the rows that have one, and the values or their numbers in a vocabulary."""
 
-    def __init__(self) -> None:
-        self.kind: str | None = None
+    def __init__(self, kind: str | None = None) -> None:
+        self.kind = kind
         self.rows = array("q")
         self.values: Any = array("q")
         self.words: dict[str, int] = {}
@@ -88,7 +105,11 @@ class Column:
     def matches(self, op: str, value: Any, where: str) -> Array:
         """Return which documents compare so; a document without a value never does."""
         if self.kind == "other":
-            raise invalid("filter", f"on columns of one type; '{self.name}' has several, or nested data", where)
+            raise invalid(
+                "filter",
+                f"on columns of one type; '{self.name}' has several, nested data, or {MAX_COLUMNS} columns before it",
+                where,
+            )
         if self.kind == "tags":
             return self._tagged(op, value, where)
         if op == "contains" or (op not in ("==", "!=") and self.kind == "bool"):
@@ -112,6 +133,27 @@ class Column:
         }[op]
         matched: Array = found & known
         return matched
+
+    def among(self, values: Sequence[Any], where: str) -> Array:
+        """Return which documents have one of these values, or one of these tags."""
+        if self.kind in ("tags", "other", "bool") or not values:
+            found = np.zeros(len(self.values) if self.offsets is None else len(self.offsets) - 1, bool)
+            for value in values:
+                found |= self.matches("contains" if self.kind == "tags" else "==", value, where)
+            return found
+        for value in values:
+            if not isinstance(value, _TAKES[self.kind]) or isinstance(value, bool):
+                raise invalid("filter", f"a comparison of '{self.name}' with {_said(self.kind)}", where)
+        if self.kind == "str":
+            places = [bisect.bisect_left(self.words, value) for value in values]
+            wanted: Any = [
+                at for at, v in zip(places, values, strict=True) if at < len(self.words) and self.words[at] == v
+            ]
+        else:
+            wanted = [v for v in values if self.kind == "float" or float(v).is_integer()]
+            wanted = [v if self.kind == "float" else int(v) for v in wanted if abs(v) < 2**63]
+        among: Array = np.isin(self.values, np.array(wanted, self.values.dtype)) & self.known()
+        return among
 
     def known(self) -> Array:
         """Return which documents have a value."""
@@ -172,9 +214,9 @@ class Columns:
         """Return the columns of stored JSON lines in order of arrival; ``docs`` is the document of every row."""
         growing: dict[str, _Growing] = {}
         for row, line in enumerate(lines):
-            for name, value in (json.loads(line).get("payload") or {}).items():
-                if value is not None and (name in growing or len(growing) < MAX_COLUMNS):
-                    growing.setdefault(name, _Growing()).add(row, value)
+            for name, value in _payload(line).items():
+                if value is not None:
+                    growing.setdefault(name, _Growing("other" if len(growing) >= MAX_COLUMNS else None)).add(row, value)
         return cls(len(docs), [_finished(name, own, docs) for name, own in growing.items()])
 
     def arrays(self) -> dict[str, Array]:

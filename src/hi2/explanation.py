@@ -10,17 +10,18 @@ import numpy as np
 from hi2 import _native
 from hi2.codecs import Flat
 from hi2.errors import FormatError
-from hi2.searching import Effort, read_query, search
+from hi2.searching import Effort, read_query
+from hi2.searching import search as find
 from hi2.snapshot import Place
 from hi2.store import State
-from hi2.types import Array, Floats, Id
+from hi2.types import Array, Floats, Hits, Id
 
 
 @dataclass(frozen=True)
 class ClusterMatch:
     """A cluster the document is filed under: its place among those the query ranks, and whether it was opened.
 
-    A query that weighs its lists opens clusters of about the same score together; the place is then the last of them.
+    A query that weighs its lists has clusters of about the same score in the order of their numbers.
     """
 
     cluster: int
@@ -70,6 +71,7 @@ class Explanation:
     asked_clusters: int = 0
     budget: int | None = None
     adaptive: float | None = None
+    filtered: bool = False
 
     @property
     def weighed(self) -> bool:
@@ -94,13 +96,14 @@ class Explanation:
             else:
                 lines.append(f"The last hit has {self.lowest_hit:.4f}: ask for a larger k.")
         else:
-            lines.append(f"{name} was not scored: no list the query opened holds it.")
-            lines += self._way_in()
+            lines.append(f"{name} was not scored: no list the query opened holds it{self._or_filtered()}.")
+            lines += [] if self.filtered else self._way_in()
         for cluster in self.clusters:
             how = "a further cluster" if cluster.copy else "its cluster"
             asked = cluster.place <= self.asked_clusters and self.weighed
             state = "opened" if cluster.opened else "too little is expected of it" if asked else "not opened"
-            lines.append(f"- {how} {cluster.cluster} is number {cluster.place} for this query: {state}.")
+            said = "" if self.filtered else f": {state}"
+            lines.append(f"- {how} {cluster.cluster} is number {cluster.place} for this query{said}.")
         for term in self.terms:
             unopened = "not opened as far as its cluster" if term.counts else "beyond per_doc, not counted"
             state = "opened" if term.counts and term.opened else unopened
@@ -116,6 +119,9 @@ class Explanation:
         lines.append(f"- score: {known}.")
         return "\n".join(lines)
 
+    def _or_filtered(self) -> str:
+        return ", or the filter leaves it out" if self.filtered else ""
+
     def _way_in(self) -> list[str]:
         """What would have let the document in."""
         nearest = min((match.place for match in self.clusters), default=None)
@@ -129,8 +135,12 @@ class Explanation:
         return [] if nearest is None else [f"Opening {nearest} clusters (clusters={nearest}){more} would reach it."]
 
 
-def explain(state: State, vector: Any, text: str | None, effort: Effort, *, id: Id) -> Explanation:
+def explain(state: State, vector: Any, text: str | None, effort: Effort, *, id: Id, filter: Any = None) -> Explanation:
     """Return why ``id`` is or is not among the best, by asking the lists and repeating the search."""
+
+    def search(state: State, vector: Any, text: str | None, effort: Effort) -> Hits:
+        return find(state, vector, text, effort, filters=filter)
+
     hits = search(state, vector, text, effort)
     place = state.snapshot.find([id])[0]
     if place is None:
@@ -141,7 +151,8 @@ def explain(state: State, vector: Any, text: str | None, effort: Effort, *, id: 
     clusters, opened_terms = _opened(state, query, numbers, effort, clusters)
     terms, query_terms, unmatched = _terms(state, place, text, effort, numbers, opened_terms)
     admitted = any(match.opened for match in clusters) or any(match.counts and match.opened for match in terms)
-    if admitted and effort.budget is not None:  # the only list that was opened may have been cut
+    if filter is not None or (effort.weighing is not None and effort.budget is not None):
+        # A filter opens more than is asked for, a budget may end inside a list: only the search itself knows.
         every = replace(effort, k=max(1, hits.n_scored), depth=0)
         admitted = id in search(state, vector, text, every).ids.tolist()
 
@@ -149,7 +160,7 @@ def explain(state: State, vector: Any, text: str | None, effort: Effort, *, id: 
     rank = ids.index(id) + 1 if id in ids else None
     rescored = effort.depth > 0 and rank is not None
     if rank is None and admitted:
-        rank, rescored = _rank(state, vector, text, replace(effort, k=hits.n_scored), id)
+        rank, rescored = _rank(search, state, vector, text, replace(effort, k=hits.n_scored), id)
     return Explanation(
         id=id,
         outcome="found" if id in ids else "outscored" if admitted else "no shared list",
@@ -166,11 +177,12 @@ def explain(state: State, vector: Any, text: str | None, effort: Effort, *, id: 
         asked_clusters=effort.clusters,
         budget=effort.budget,
         adaptive=effort.adaptive,
+        filtered=filter is not None,
         **_scores(state, place, query),
     )
 
 
-def _rank(state: State, vector: Any, text: str | None, effort: Effort, id: Id) -> tuple[int, bool]:
+def _rank(search: Any, state: State, vector: Any, text: str | None, effort: Effort, id: Id) -> tuple[int, bool]:
     """Return a scored document's rank, and whether it is among those the refine store rescored."""
     if effort.depth > 0:
         rescored = search(state, vector, text, effort).ids.tolist()
@@ -198,15 +210,20 @@ def _opened(
     if effort.weighing is None:
         opened = set(model.native.probe(query, effort.clusters).tolist())
         return tuple(replace(own, opened=own.cluster in opened) for own in clusters), set(numbers.tolist())
-    bins, _, of_clusters, of_terms, _ = _native.reaches(
+    bins, _, near, of_terms, _ = _native.reaches(
         model.native, state.snapshot.native, query, numbers, effort.per_doc, effort.weighing
     )
     own = int(bins[clusters[0].cluster]) if clusters else 0
     matches = tuple(
-        replace(match, opened=bool(bins[match.cluster] < of_clusters), place=int((bins <= bins[match.cluster]).sum()))
-        for match in clusters
+        replace(match, opened=match.cluster in near, place=_place(bins, match.cluster)) for match in clusters
     )
     return matches, {int(term) for term, reach in zip(numbers, of_terms, strict=False) if own < reach}
+
+
+def _place(bins: Array, cluster: int) -> int:
+    """Where a weighed query has a cluster: by bin, then by number."""
+    own = bins[cluster]
+    return int((bins < own).sum() + (bins[: cluster + 1] == own).sum())
 
 
 def _clusters(state: State, place: Place, query: Floats, effort: Effort) -> tuple[ClusterMatch, ...]:

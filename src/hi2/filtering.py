@@ -6,6 +6,7 @@ does not touch. A mask or a list of ids is made into bits anew with every search
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +22,9 @@ from hi2.segment import alive_bits, alive_flags
 from hi2.snapshot import Live, Snapshot
 from hi2.types import U32, Array, Bytes
 
+#: Clusters are opened in this power of how many times fewer documents pass: measured so that the k best of what passes
+#: are found as well as those of all documents are.
+WIDENING = 0.75
 #: What passes a filter is scored document by document if it is no more than this, or than four times k.
 FEW = 4096
 
@@ -31,15 +35,19 @@ class Part:
 
     live: Live
     bits: Bytes
+    #: Those that pass, rising, where they were given; else they are read from the bits when asked for.
+    given: U32 | None = None
 
     @cached_property
     def n(self) -> int:
         """How many pass."""
-        return int(np.bitwise_count(self.bits).sum())
+        return len(self.given) if self.given is not None else int(np.bitwise_count(self.bits).sum())
 
     @cached_property
     def docs(self) -> U32:
         """Those that pass, rising."""
+        if self.given is not None:
+            return self.given
         return np.flatnonzero(alive_flags(self.bits, self.live.segment.n_docs)).astype(np.uint32)
 
 
@@ -68,16 +76,30 @@ def passing(snapshot: Snapshot, given: Any) -> Passing:
     if isinstance(given, Expression):
         return _expressed(snapshot, given)
     values = given if isinstance(given, np.ndarray) else list(given) if isinstance(given, (list, tuple, set)) else None
-    if values is None:
+    if values is None or (isinstance(values, np.ndarray) and values.ndim != 1):
         must = "an expression, its text, a boolean mask or a list of ids"
         raise invalid("filter", must, f"a {type(given).__name__}")
     if len(values) and isinstance(values[0], (bool, np.bool_)):
         return _masked(snapshot, np.asarray(values))
-    flags = [np.zeros(live.segment.n_docs, bool) for live in snapshot.lives]
-    for place in snapshot.find([check_id(id, name="filter") for id in values]):
+    ids = [check_id(id, name="filter") for id in values]
+    kind = snapshot.id_kind
+    for id in ids:
+        if kind is not None and isinstance(id, str) != (kind == "str"):
+            must = f"ids of type {kind}, as in the index (filters= has one filter a query)"
+            raise invalid("filter", must, repr(id))
+    docs: list[list[int]] = [[] for _ in snapshot.lives]
+    for place in snapshot.find(ids):
         if place is not None:
-            flags[place.segment][place.doc] = True
-    return _of_flags(snapshot, flags)
+            docs[place.segment].append(place.doc)
+    return Passing(tuple(_listed(live, own) for live, own in zip(snapshot.lives, docs, strict=True)))
+
+
+def _listed(live: Live, docs: list[int]) -> Part:
+    """The part of a segment that holds these documents: work in their number, and one bit a document to clear."""
+    own = np.unique(np.asarray(docs, np.uint32)).astype(np.uint32)
+    bits = np.zeros((live.segment.n_docs + 7) // 8, np.uint8)
+    np.bitwise_or.at(bits, own >> 3, (1 << (own & 7)).astype(np.uint8))
+    return Part(live, bits, own)
 
 
 def _expressed(snapshot: Snapshot, expression: Expression) -> Passing:
@@ -139,23 +161,28 @@ def search_passing(
 
     Returns what the native search does, and for every query whether all that passes was scored.
     """
-    n = len(queries)
     every = found.n <= max(FEW, 4 * k)
-    clusters = n_clusters if every else min(n_clusters, -(-clusters * n_docs // max(found.n, 1)))
-    rows = np.arange(n)
-    answer: tuple[Array, ...] | None = None
-    complete = np.zeros(n, bool)
+    if not every:  # the fewer pass, the farther the k best of them lie
+        clusters = min(n_clusters, math.ceil(clusters * (n_docs / max(found.n, 1)) ** WIDENING))
     wanted = min(k, found.n)
-    while len(rows):
-        starts, ends = offsets[rows].astype(np.int64), offsets[rows + 1].astype(np.int64)
-        own = np.append(0, np.cumsum(ends - starts)).astype(np.uint64)
-        terms = np.concatenate([numbers[a:b] for a, b in zip(starts, ends, strict=True)])
-        got = _native.search(
+    native = found.native(only=every)
+    answer: tuple[Array, ...] = _native.search(
+        model, native, queries, offsets, numbers, k, clusters, per_doc, depth, None, threads
+    )
+    complete = np.full(len(queries), every or clusters >= n_clusters > 0)
+    rows = np.flatnonzero(answer[3] < wanted)
+    if len(rows):
+        answer = tuple(np.array(part) for part in answer)
+    while len(rows) and not every:
+        every = clusters >= n_clusters
+        clusters = min(n_clusters, max(8 * clusters, default_clusters))
+        spans = [slice(int(offsets[row]), int(offsets[row + 1])) for row in rows]
+        again = _native.search(
             model,
             found.native(only=every),
             np.ascontiguousarray(queries[rows]),
-            own,
-            terms.astype(np.uint32),
+            np.append(0, np.cumsum([span.stop - span.start for span in spans])).astype(np.uint64),
+            np.concatenate([numbers[span] for span in spans]),
             k,
             clusters,
             per_doc,
@@ -163,17 +190,8 @@ def search_passing(
             None,
             threads,
         )
-        if answer is None:
-            answer = tuple(np.array(part) for part in got)
-        else:
-            for place, part in zip(answer, got, strict=True):
-                place[rows] = part
-        complete[rows] = every
-        if every:
-            break
-        rows = rows[got[3] < wanted]
-        every = clusters >= n_clusters
-        clusters = min(n_clusters, max(8 * clusters, default_clusters))
-    if answer is None:
-        raise AssertionError("a search is of at least one query")
+        for place, part in zip(answer, again, strict=True):
+            place[rows] = part
+        complete[rows] = every or clusters >= n_clusters > 0
+        rows = rows[again[3] < wanted]
     return answer, complete

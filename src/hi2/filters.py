@@ -40,10 +40,10 @@ class Expression(ABC):
         """Return the columns it asks for."""
 
     def __and__(self, other: Expression) -> Expression:
-        return Both(self, _expression(other))
+        return _joined(Both, self, _expression(other))
 
     def __or__(self, other: Expression) -> Expression:
-        return Either(self, _expression(other))
+        return _joined(Either, self, _expression(other))
 
     def __invert__(self) -> Expression:
         return Not(self)
@@ -69,11 +69,7 @@ class Comparison(Expression):
             return column.known()
         if self.op != "in":
             return column.matches(self.op, self.value, str(self))
-        op = "contains" if column.kind == "tags" else "=="
-        found = np.zeros(columns.n_docs, bool)
-        for value in self.value:
-            found |= column.matches(op, value, str(self))
-        return found
+        return column.among(self.value, str(self))
 
     def names(self) -> set[str]:
         """Return the one column."""
@@ -92,40 +88,44 @@ class Comparison(Expression):
 
 @dataclass(frozen=True, eq=False)
 class Both(Expression):
-    """True where both are."""
+    """True where all are."""
 
-    left: Expression
-    right: Expression
+    parts: tuple[Expression, ...]
 
     def flags(self, columns: Columns) -> Array:
-        """Return which documents both are true of."""
-        return self.left.flags(columns) & self.right.flags(columns)
+        """Return which documents all are true of."""
+        found = self.parts[0].flags(columns)
+        for part in self.parts[1:]:
+            found = found & part.flags(columns)
+        return found
 
     def names(self) -> set[str]:
-        """Return the columns of both."""
-        return self.left.names() | self.right.names()
+        """Return the columns of all."""
+        return set().union(*(part.names() for part in self.parts))
 
     def __str__(self) -> str:
-        return f"({self.left} and {self.right})"
+        return f"({' and '.join(map(str, self.parts))})"
 
 
 @dataclass(frozen=True, eq=False)
 class Either(Expression):
     """True where at least one is."""
 
-    left: Expression
-    right: Expression
+    parts: tuple[Expression, ...]
 
     def flags(self, columns: Columns) -> Array:
-        """Return which documents one or the other is true of."""
-        return self.left.flags(columns) | self.right.flags(columns)
+        """Return which documents one or another is true of."""
+        found = self.parts[0].flags(columns)
+        for part in self.parts[1:]:
+            found = found | part.flags(columns)
+        return found
 
     def names(self) -> set[str]:
-        """Return the columns of both."""
-        return self.left.names() | self.right.names()
+        """Return the columns of all."""
+        return set().union(*(part.names() for part in self.parts))
 
     def __str__(self) -> str:
-        return f"({self.left} or {self.right})"
+        return f"({' or '.join(map(str, self.parts))})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,6 +216,12 @@ def check_columns(expression: Expression, segments: Sequence[Columns]) -> None:
     if missing:
         listed = ", ".join(sorted(known)) or "none: no document has a payload"
         raise invalid("filter", f"over columns of the payload ({listed})", f"'{missing[0]}' in {expression}")
+
+
+def _joined(kind: type[Both] | type[Either], left: Expression, right: Expression) -> Expression:
+    """Both sides as one: what is joined by the same word lies side by side, however much there is of it."""
+    parts = [part for side in (left, right) for part in (side.parts if isinstance(side, kind) else (side,))]
+    return kind(tuple(parts))
 
 
 def _expression(value: object) -> Expression:
@@ -311,13 +317,13 @@ class _Parser:
     def _either(self) -> Expression:
         found = self._both()
         while self._take("or"):
-            found = Either(found, self._both())
+            found = _joined(Either, found, self._both())
         return found
 
     def _both(self) -> Expression:
         found = self._denied()
         while self._take("and"):
-            found = Both(found, self._denied())
+            found = _joined(Both, found, self._denied())
         return found
 
     def _denied(self) -> Expression:

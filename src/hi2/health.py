@@ -38,8 +38,9 @@ def health(
         "drift": info["drift"],
         "quantisation": _quantisation(state),
         "queries": asked,
+        "tuned_on": max((int(own.promise.get("index_documents", 0)) for own in state.profiles.values()), default=0),
     }
-    return {**report, "advice": _advice(report)}
+    return {**report, "advice": _advice(report) if snapshot.n_alive else []}
 
 
 def _quantisation(state: State) -> dict[str, float] | None:
@@ -102,8 +103,12 @@ def _advice(report: dict[str, Any]) -> list[str]:
     ]
     if moved:
         said.append(f"Build anew, or refit(): since the fit {', '.join(moved)}.")
-    if drift["added"] > GROWTH * fitted:
-        said.append(f"tune(): the index has grown by {drift['added']:,} documents since it was fitted.")
+    tuned_on = report["tuned_on"] or fitted
+    if abs(report["documents"] - tuned_on) > GROWTH * tuned_on:
+        when = "tuned" if report["tuned_on"] else "fitted"
+        said.append(
+            f"tune(): the index had {tuned_on:,} documents when it was {when}, and has {report['documents']:,}."
+        )
     if asked["n"] and asked["without_term_list"] > UNSERVED * asked["n"]:
         said.append(
             f"Look at the tokenizer: {asked['without_term_list']:,} of {asked['n']:,} queries open no term list, "

@@ -327,13 +327,14 @@ class HybridIndex:
 
         ``filter`` lets through what a text such as ``"year >= 2020 and lang in ('en', 'de')"``, the same as an
         expression of ``hi2.column``, a boolean mask by ``ids()`` or a list of ids says; ``filters`` has one for every
-        query of a batch. Always min(k, passing) hits are found: few that pass are all scored, else as many more
-        clusters are opened as fewer documents pass, and more until k are found; ``hits.complete`` says whether all
+        query of a batch. Always min(k, passing) hits are found: few that pass are all scored, else the more
+        clusters are opened the fewer documents pass, and more until k are found; ``hits.complete`` says whether all
         that passes was scored.
 
         ``offset`` leaves out the first hits, ``min_score`` those that score less. ``group_by`` a payload column gives
         the best hit of each of k groups. ``rerank``, a callable from a query and texts to scores or a cross-encoder,
-        orders the best ``rerank_depth`` anew; the index must keep texts.
+        gives the best ``rerank_depth`` (100, or as many as are asked for) new scores and leaves out the others; the
+        index must keep texts.
         """
         state = self._state
         chosen: dict[str, Any] = {
@@ -346,30 +347,36 @@ class HybridIndex:
         }
         if profile is not None:
             chosen = self._profiled(state, profile, chosen)
+            if filter is not None or filters is not None:  # what a filter opens is counted in clusters
+                chosen["adaptive"] = None
         effort = resolve_effort(state.model, k=k, **chosen)
         if filters is not None:
             if filter is not None:
                 raise invalid("filters", "left out where filter is given", "both")
+            if isinstance(filters, str) or not isinstance(filters, Sequence):
+                raise invalid("filters", "a list with one filter a query", f"a {type(filters).__name__}")
             filter = PerQuery(list(filters))
         for name, own in (("budget", budget), ("adaptive", adaptive)):
             if filter is not None and own is not None:
-                raise invalid(name, "left out with a filter, which scores what passes it", own)
+                raise invalid(name, "left out with a filter, which opens as much as it needs", own)
         vectors, texts = self._with_vectors(vectors, texts)
 
+        asked_for = effort
         if offset == 0 and min_score is None and group_by is None and rerank is None and rerank_depth is None:
             hits = search(state, vectors, texts, effort, filters=filter, threads=threads)
         else:
 
             def run(depth: int) -> Hits:
-                deeper = resolve_effort(state.model, k=min(depth, MAX_K), **chosen)
-                return search(state, vectors, texts, deeper, filters=filter, threads=threads)
+                nonlocal asked_for
+                asked_for = resolve_effort(state.model, k=min(depth, MAX_K), **chosen)
+                return search(state, vectors, texts, asked_for, filters=filter, threads=threads)
 
             shape = Shape.of(effort.k, offset, min_score, group_by, rerank, rerank_depth)
             asked = [texts] if isinstance(texts, str) else texts
             hits = shaped(shape, run, state.snapshot, asked, lambda ids: stored_of(state.snapshot, ids))
         if effort.terms and effort.per_doc:
             self._tally.count(texts, hits)
-        return hits.explained_by(_Why(state, vectors, texts, effort))
+        return hits.explained_by(_Why(state, vectors, texts, asked_for, filter))
 
     def explain(
         self,
@@ -426,6 +433,10 @@ class HybridIndex:
         """
         from hi2.tuning import tune
 
+        if name is not None:
+            self._check_name(name)
+            if target is None and latency is None and budget is None:
+                raise invalid("name", "left out without a target, a latency or a budget", repr(name))
         with self._changing():
             state = self._state
         given, own = self._with_vectors(queries, texts)
@@ -459,9 +470,13 @@ class HybridIndex:
             self._keep(name, profile)
 
     def _keep(self, name: str, profile: Profile) -> None:
+        self._check_name(name)
+        self._state = replace(self._state, profiles={**self._state.profiles, name: profile})
+
+    @staticmethod
+    def _check_name(name: str) -> None:
         if not isinstance(name, str) or not name:
             raise invalid("name", "a name", repr(name))
-        self._state = replace(self._state, profiles={**self._state.profiles, name: profile})
 
     @staticmethod
     def _profiled(state: State, name: str, chosen: dict[str, Any]) -> dict[str, Any]:
@@ -469,6 +484,7 @@ class HybridIndex:
         if profile is None:
             known = ", ".join(state.profiles) or "there is none: tune() makes them"
             raise invalid("profile", f"one that this index has ({known})", repr(name))
+        profile.check(state.model)
         given = {key: value for key, value in chosen.items() if value is not None}
         return {**profile.arguments(), **given, "benefit": profile.benefit}
 
@@ -643,17 +659,19 @@ class HybridIndex:
 class _Why:
     """Explains documents to the queries of one search, as the index was then."""
 
-    __slots__ = ("effort", "state", "texts", "vectors")
+    __slots__ = ("effort", "filter", "state", "texts", "vectors")
 
-    def __init__(self, state: State, vectors: Any, texts: Any, effort: Effort) -> None:
-        self.state, self.vectors, self.texts, self.effort = state, vectors, texts, effort
+    def __init__(self, state: State, vectors: Any, texts: Any, effort: Effort, filter: Any) -> None:
+        self.state, self.vectors, self.texts, self.effort, self.filter = state, vectors, texts, effort, filter
 
     def __call__(self, query: int, id: Id) -> Explanation:
         from hi2.explanation import explain
 
         single = np.ndim(self.vectors) == 1
         text = self.texts if single or self.texts is None else self.texts[query]
-        return explain(self.state, self.vectors if single else self.vectors[query], text, self.effort, id=check_id(id))
+        vector = self.vectors if single else self.vectors[query]
+        own = self.filter.filters[query] if isinstance(self.filter, PerQuery) else self.filter
+        return explain(self.state, vector, text, self.effort, id=check_id(id), filter=own)
 
 
 def _check_encoder(model: Model, encoder: Encoder | None) -> None:

@@ -14,7 +14,7 @@ from hi2 import _native
 from hi2.adapting import DEFAULT_BENEFIT, Benefit, log_odds
 from hi2.arguments import integer, real, thread_count
 from hi2.errors import invalid
-from hi2.filtering import passing, search_passing
+from hi2.filtering import Passing, passing, search_passing
 from hi2.model import Model
 from hi2.selectors.terms import DEFAULT_QUERY_TERMS
 from hi2.snapshot import Snapshot, row_ids
@@ -154,25 +154,15 @@ def _filtered(
     threads: int,
 ) -> Hits:
     """Return the hits of queries of which each has a filter; those with the same one are searched for together."""
-    own = filters if isinstance(filters, PerQuery) else PerQuery([filters] * len(queries))
-    if len(own.filters) != len(queries):
-        raise invalid("filters", f"one a query ({len(queries)})", len(own.filters))
-    groups: dict[int, list[int]] = {}
-    for row, given in enumerate(own.filters):
-        groups.setdefault(id(given), []).append(row)
     model = state.model
-    merged: list[Array] | None = None
-    complete = np.zeros(len(queries), bool)
-    for rows in groups.values():
-        given = own.filters[rows[0]]
-        through = passing(state.snapshot, np.ones(state.snapshot.n_alive, bool) if given is None else given)
-        spans = [slice(int(offsets[row]), int(offsets[row + 1])) for row in rows]
-        found, complete[rows] = search_passing(
+
+    def passed(through: Passing, queries: Floats, offsets: Array, numbers: Array) -> tuple[tuple[Array, ...], Array]:
+        return search_passing(
             model.native,
             through,
-            queries[rows],
-            np.append(0, np.cumsum([span.stop - span.start for span in spans])).astype(np.uint64),
-            np.concatenate([numbers[span] for span in spans]) if spans else numbers,
+            queries,
+            offsets,
+            numbers,
             k=effort.k,
             clusters=effort.clusters,
             per_doc=effort.per_doc,
@@ -182,12 +172,37 @@ def _filtered(
             n_docs=state.snapshot.n_alive,
             threads=threads,
         )
+
+    if not isinstance(filters, PerQuery):
+        answer, complete = passed(passing(state.snapshot, filters), queries, offsets, numbers)
+        hits = _hits(state.snapshot, answer, k=effort.k, single=single)
+        return replace(hits, complete=bool(complete[0]) if single else complete)
+    own = filters
+    if len(own.filters) != len(queries):
+        raise invalid("filters", f"one a query ({len(queries)})", len(own.filters))
+    groups: dict[int, list[int]] = {}
+    for row, given in enumerate(own.filters):
+        groups.setdefault(id(given), []).append(row)
+    merged: list[Array] | None = None
+    complete = np.zeros(len(queries), bool)
+    for rows in groups.values():
+        given = own.filters[rows[0]]
+        spans = [slice(int(offsets[row]), int(offsets[row + 1])) for row in rows]
+        starts = np.append(0, np.cumsum([span.stop - span.start for span in spans])).astype(np.uint64)
+        terms = np.concatenate([numbers[span] for span in spans])
+        found: Sequence[Array]
+        if given is None:
+            found = search_native(state, np.ascontiguousarray(queries[rows]), starts, terms, effort, threads=threads)
+            complete[rows] = effort.clusters >= model.n_clusters > 0
+        else:
+            block = np.ascontiguousarray(queries[rows])
+            found, complete[rows] = passed(passing(state.snapshot, given), block, starts, terms)
         if merged is None:
             merged = [np.zeros((len(queries), *part.shape[1:]), part.dtype) for part in found]
         for whole, part in zip(merged, found, strict=True):
             whole[rows] = part
-    if merged is None:
-        merged = [np.zeros((0, 0)) for _ in range(6)]
+    if merged is None:  # no queries
+        merged = list(search_native(state, queries, offsets, numbers, effort, threads=threads))
     hits = _hits(state.snapshot, tuple(merged), k=effort.k, single=single)
     return replace(hits, complete=bool(complete[0]) if single else complete)
 

@@ -45,13 +45,19 @@ class Shape:
             raise invalid("rerank_depth", "left out without rerank", n)
         if rerank is not None and not callable(rerank) and not callable(getattr(rerank, "predict", None)):
             raise invalid("rerank", "a callable of (query, texts), or a cross-encoder with predict", repr(rerank))
-        depth = 0 if rerank is None else integer("rerank_depth", n or max(DEFAULT_RERANKED, k + offset), low=1)
+        depth = (
+            0
+            if rerank is None
+            else integer("rerank_depth", max(DEFAULT_RERANKED, k + offset) if n is None else n, low=1)
+        )
         return cls(k, offset, min_score, group_by, rerank, min(depth, 1 << 24))
 
     @property
     def wanted(self) -> int:
         """How many hits the search must give at first."""
-        least = max(self.k + self.offset, self.n_reranked)
+        if self.rerank is not None:
+            return self.n_reranked
+        least = self.k + self.offset
         return least * _MORE if self.group_by is not None else least
 
 
@@ -71,14 +77,25 @@ def shaped(
         found = [
             _one(shape, row, None if queries is None else queries[i], column, stored) for i, row in enumerate(rows)
         ]
-        short = column is not None and any(
-            len(own.ids) < shape.k + shape.offset and row.counts == depth for own, row in zip(found, rows, strict=True)
+        # More can be found by looking deeper only where hits were not left out for their score or their depth.
+        short = (
+            column is not None
+            and shape.rerank is None
+            and any(
+                len(own.ids) < shape.k + shape.offset and row.counts == depth and not _weak(shape, row)
+                for own, row in zip(found, rows, strict=True)
+            )
         )
         if not short or depth >= snapshot.n_alive:
             break
         depth = min(snapshot.n_alive, depth * _MORE)  # too few groups so far, and more to be found
     cut = [_cut(own, shape) for own in found]
     return _together(hits, cut, shape.k) if hits.batched else replace(cut[0], why=hits.why)
+
+
+def _weak(shape: Shape, hits: Hits) -> bool:
+    """Whether the last hit scores too little, so that all behind it do."""
+    return shape.min_score is not None and len(hits.scores) > 0 and float(hits.scores[-1]) < shape.min_score
 
 
 def _one(shape: Shape, hits: Hits, query: str | None, column: _Groups | None, stored: Any) -> Hits:
@@ -97,7 +114,7 @@ def _one(shape: Shape, hits: Hits, query: str | None, column: _Groups | None, st
 
 
 def _reranked(shape: Shape, hits: Hits, query: str | None, stored: Any) -> Hits:
-    """The best in the order of their new scores; the others stay behind them as they were, and are cut off."""
+    """The best in the order of their new scores; hits beyond the depth are left out."""
     if query is None:
         raise invalid("rerank", "used with a query's text", "a query without one")
     best = _take(hits, np.arange(min(shape.n_reranked, len(hits.ids))))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,9 @@ import numpy as np
 from hi2 import _native
 from hi2.adapting import Benefit, Learned, learn
 from hi2.arguments import integer, real
-from hi2.errors import InvalidParameter, MissingExtra, invalid
+from hi2.errors import Error, InvalidParameter, MissingExtra, invalid
 from hi2.filtering import Part, Passing
+from hi2.ids import check_id
 from hi2.model import Model
 from hi2.profiles import Profile
 from hi2.progress import Progress
@@ -130,13 +131,32 @@ def tune(
         budget = integer("budget", budget, low=1)
     k = integer("k", k, low=1, high=10_000)
     queries, asked, _ = read_queries(vectors, texts, state.model)
+    if state.snapshot.n_alive == 0:
+        raise Error("There is nothing to tune: the index is empty.")
+    if relevant is not None:
+        queries, asked, relevant = _labelled_only(queries, asked, relevant)
     if len(queries) < FEWEST:
-        raise invalid("queries", f"at least {FEWEST}: fewer say nothing of others", len(queries))
+        which = "queries" if relevant is None else "queries with a relevant document in the index"
+        raise invalid("queries", f"at least {FEWEST} {which}: fewer say nothing of others", len(queries))
     tuner = _Tuner(state, queries, asked, relevant, k, threads, progress)
-    front = tuner.front()
+    front = tuner.front(fastest=latency is not None)
     chosen = _chosen(front, target, latency, budget, name)
     made = {label: tuner.profile(tried, goal) for label, (tried, goal) in chosen.items()}
     return Tuned(tuple(front), made, tuner.measure, k, len(queries))
+
+
+def _labelled_only(
+    queries: Floats, texts: Sequence[str | None] | None, relevant: Sequence[Sequence[Any]]
+) -> tuple[Floats, Sequence[str | None] | None, Sequence[Sequence[Any]]]:
+    """Leave out queries without a label: nothing can be said of what they find."""
+    if isinstance(relevant, str) or len(relevant) != len(queries):
+        raise invalid("relevant", f"one list of ids a query ({len(queries)})", len(relevant))
+    for row, ids in enumerate(relevant):
+        if isinstance(ids, str) or not isinstance(ids, (Sequence, Set, np.ndarray)):
+            raise invalid("relevant", "one list of ids a query", f"{ids!r} in row {row}")
+    rows = [row for row, ids in enumerate(relevant) if len(ids)]
+    own = None if texts is None else [texts[row] for row in rows]
+    return np.ascontiguousarray(queries[rows]), own, [list(relevant[row]) for row in rows]
 
 
 def _chosen(
@@ -199,7 +219,7 @@ class _Tuner:
         self.measure = "agreement with brute force" if relevant is None else "share of brute force's recall"
         self._wanted = exact if relevant is None else self._labelled(relevant)
         #: What each query's share is of: all that is wanted, or with labels what brute force finds of it, on average.
-        shares = [len(own & found) / max(len(own), 1) for own, found in zip(self._wanted, exact, strict=True)]
+        shares = [len(own & found) / len(own) for own, found in zip(self._wanted, exact, strict=True) if own]
         self._whole = 1.0 if relevant is None else max(float(np.mean(shares)), 1e-9)
         self._learned = self._learn(exact if relevant is None else self._wanted)
 
@@ -230,15 +250,15 @@ class _Tuner:
         return found
 
     def _labelled(self, relevant: Sequence[Sequence[Any]]) -> list[set[tuple[int, int]]]:
-        if len(relevant) != len(self._queries):
-            raise invalid("relevant", f"one list of ids a query ({len(self._queries)})", len(relevant))
         snapshot = self._state.snapshot
         wanted: list[set[tuple[int, int]]] = []
         for ids in relevant:
-            places = [place for place in snapshot.find(list(ids)) if place is not None]
+            checked = [check_id(id, name="relevant") for id in ids]
+            places = [place for place in snapshot.find(checked) if place is not None]
             wanted.append({(p.segment, snapshot.lives[p.segment].segment.row_of(p.doc)) for p in places})
-        if not any(wanted):
-            raise invalid("relevant", "ids of documents in the index for some queries", "none")
+        if sum(map(bool, wanted)) < FEWEST:
+            must = f"ids of documents in the index for at least {FEWEST} queries"
+            raise invalid("relevant", must, f"{sum(map(bool, wanted))}")
         return wanted
 
     def _learn(self, best: list[set[tuple[int, int]]]) -> list[Learned]:
@@ -248,8 +268,12 @@ class _Tuner:
     def _own_terms(self) -> list[Array]:
         return [self._terms[int(a) : int(b)] for a, b in zip(self._offsets[:-1], self._offsets[1:], strict=True)]
 
-    def front(self) -> list[Tried]:
-        """Return the settings that no cheaper one equals, cheapest first."""
+    def front(self, *, fastest: bool) -> list[Tried]:
+        """Return the settings that no cheaper (or faster) one equals, cheapest first."""
+
+        def cost(own: Tried) -> float:
+            return own.microseconds if fastest else own.cost
+
         settings = list(_settings(self._state.model, self._state.snapshot, with_terms=self._with_terms))
         self._benefit = Benefit.fit(self._learned)
         n = len(self._queries)
@@ -267,10 +291,10 @@ class _Tuner:
             return found
 
         if n > FIRST_LOOK:  # most settings are not worth trying on all
-            settings = _promising(try_all(settings, FIRST_LOOK))
+            settings = _promising(try_all(settings, FIRST_LOOK), cost)
         tried = try_all(settings, n)
         best, front = -1.0, []
-        for own in sorted(tried, key=lambda own: (own.cost, -own.recall)):
+        for own in sorted(tried, key=lambda own: (cost(own), -own.recall)):
             if own.recall > best:
                 front.append(own)
                 best = own.recall
@@ -317,6 +341,7 @@ class _Tuner:
             "measure": self.measure,
             "k": self._k,
             "queries": len(self._queries),
+            "index_documents": self._state.snapshot.n_alive,
             "recall": tried.recall,
             "standard_error": tried.error,
             "documents": tried.documents,
@@ -326,10 +351,10 @@ class _Tuner:
         return replace(made, benefit=self._benefit) if made.adaptive is not None else made
 
 
-def _promising(tried: Sequence[Tried]) -> list[dict[str, Any]]:
+def _promising(tried: Sequence[Tried], cost: Callable[[Tried], float]) -> list[dict[str, Any]]:
     """The settings that may be on the front: none that is cheaper finds more by a standard error."""
     kept, best = [], -1.0
-    for own in sorted(tried, key=lambda own: own.cost):
+    for own in sorted(tried, key=cost):
         if own.recall + own.error >= best:
             kept.append(own.arguments)
         best = max(best, own.recall)

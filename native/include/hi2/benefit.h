@@ -4,7 +4,7 @@
 // The log-odds of a document under a term are  base + rank·r + rank2·r² + gap·g + term + idf·w + idf_rank·w·r, those of
 // one under no term of the query the same without the last three; r = log(1 + clusters nearer than its own), g = how
 // far its cluster's score is below the best in standard deviations, w = log(1 + documents / documents under the term).
-// Both fall from cluster to cluster, so a list is opened down to some cluster: its reach. Documents are numbered by
+// A list is opened down to the first cluster of which too little is expected: its reach. Documents are numbered by
 // cluster, so a posting's cluster is known without a further array.
 //
 // Clusters come in bins by score, the nearest in bin 0, so that nothing is sorted.

@@ -82,8 +82,8 @@ struct SearchParams {
     std::size_t budget = std::numeric_limits<std::size_t>::max();
 };
 
-// How far a weighed query opens its lists: clusters and terms down to these bins, and how many documents they may give
-// (fewer than they hold only where not one level of promise fitted the budget).
+// How far a weighed query opens its lists: clusters and terms down to these bins, and how many documents they may give.
+// Within a budget the last documents under terms may lie a little farther.
 struct Reaches {
     std::size_t clusters = 0;
     std::vector<std::size_t> terms;  // by place in the query's terms
@@ -118,6 +118,8 @@ class Searcher {
     const Reaches& weigh(const Model& model, std::span<const LiveSegment> segments, const float* query,
                          std::span<const std::uint32_t> terms, const SearchParams& params);
     const Prospects& prospects() const { return prospects_; }
+    // Of the same query: the clusters opened for their own sake.
+    std::span<const std::uint32_t> near() const { return near_; }
 
     // Codec (or refine) scores of some documents of one segment.
     void score(const Model& model, const Segment& segment, const float* query, bool refine, std::span<const Doc> docs,
@@ -129,6 +131,7 @@ class Searcher {
         Doc doc;
         std::uint16_t bin;
         std::uint16_t term;  // place in the query's terms
+        bool near;           // its cluster may be opened for its own sake
     };
 
     void begin_query(const Model& model, const float* query);
@@ -176,10 +179,11 @@ class Searcher {
     std::vector<std::vector<Met>> met_;     // by segment
     std::vector<std::uint32_t> n_met_;      // by cluster
     std::vector<std::uint64_t> levels_;
-    std::vector<std::uint32_t> near_;   // clusters opened for their own sake
-    std::uint64_t limit_ = 0;           // documents the opened lists may still give
-    std::vector<std::size_t> lists_;    // of the segment's terms
-    std::vector<std::uint8_t> opened_;  // by place in the query's terms
+    std::vector<std::uint32_t> near_;    // clusters opened for their own sake
+    std::vector<std::uint8_t> is_near_;  // by cluster
+    std::uint64_t limit_ = 0;            // documents the opened lists may still give
+    std::vector<std::size_t> lists_;     // of the segment's terms
+    std::vector<std::uint8_t> opened_;   // by place in the query's terms
     std::vector<Doc> pending_;
     std::vector<Doc> few_;  // of a block, those that may be found
     std::vector<Doc> refine_docs_;

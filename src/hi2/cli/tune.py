@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import typer
 
 from hi2.cli.options import existing, load_encoder, settings
 from hi2.cli.search import load_vectors
-from hi2.errors import invalid
+from hi2.errors import MissingExtra, invalid
 from hi2.index import HybridIndex
 from hi2.inputs import read_queries
 from hi2.progress import Progress
@@ -36,6 +37,8 @@ def run(
     Examples: hi2 tune wiki.hi2 --queries q.jsonl
     hi2 tune wiki.hi2 --queries q.jsonl --budget 1000 --name mine
     """
+    if plot is not None:
+        _check_plot(plot)
     asked = list(read_queries(queries))
     chosen = None if encoder is None else load_encoder(encoder)
     texts = [one.text for one in asked]
@@ -60,9 +63,15 @@ def run(
         said = ", ".join(f"{key}={value}" for key, value in profile.arguments().items())
         typer.echo(f"{label}: {said}; hi2 search {index} --profile {label}")
     if plot is not None:
-        if plot.suffix not in (".svg", ".png"):
-            raise invalid("--plot", "a .svg or .png file", f"'{plot}'")
         tuned.plot(plot)
+
+
+def _check_plot(path: Path) -> None:
+    """Refuse before minutes of work what could not be drawn after them."""
+    if path.suffix not in (".svg", ".png") or not path.parent.is_dir():
+        raise invalid("--plot", "a .svg or .png file in a folder that exists", f"'{path}'")
+    if find_spec("matplotlib") is None:
+        raise MissingExtra("A plot needs an extra; install it with: pip install 'hi2[plots]'")
 
 
 def _relevant(index: HybridIndex, qrels: Path, queries: list[str]) -> list[list[Any]]:
