@@ -156,10 +156,10 @@ def show(task: Task, index: hi2.HybridIndex) -> None:
         )
         own = bins[labels]
         wanted = np.isin(segment.rows, list(best[i]))
-        scored = own < near
+        scored = np.isin(labels, near)
         names = model.terms.tokenizer.names(text)
         found = int((scored & wanted).sum())
-        rows = [("clusters, for their own sake", int((bins < near).sum()), int(scored.sum()), found)]
+        rows = [("clusters, for their own sake", len(near), int(scored.sum()), found)]
         for term, reach in zip(terms.tolist(), reaches.tolist(), strict=True):
             docs = segment.native.term_list(term)[0]
             if len(docs):

@@ -51,14 +51,11 @@ def main() -> None:
         if not (given.trained / method / "parts.json").exists():
             continue
         parts = Parts.load(given.trained / method)
-        arrays = parts.codec.arrays
-        first = {
-            name: arrays.get(f"encoding_{name}", array) for name, array in arrays.items() if "encoding_" not in name
-        }
-        codec = parts.codec.spec.restore(parts.model.dim, first)
         clusters = replace(parts.clusters, centroids=parts.clusters.anchors)
         common = {"threads": 1, "progress": False}
-        before = hi2.HybridIndex.build(task.vectors, task.texts, clusters=clusters, terms=BM25(), codec=codec, **common)
+        before = hi2.HybridIndex.build(
+            task.vectors, task.texts, clusters=clusters, terms=BM25(), codec=parts.codec.spec, **common
+        )
         after = hi2.HybridIndex.build(
             task.vectors,
             task.texts,

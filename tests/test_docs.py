@@ -206,6 +206,10 @@ def test_the_comparison_with_peers_starts(data_folder, tmp_path):
         ("scaling.py growth insuranceqa --sizes 2000 4000 --queries 10", "documents scored N^"),
         ("scaling.py limits insuranceqa", "bandwidth of one thread"),
         ("scaling.py synthetic 3000", "bytes a document"),
+        ("control.py tune scifact --limit 40", "holds"),
+        ("control.py adapt scifact --limit 40", "a fixed setting needs"),
+        ("control.py show scifact --limit 40", "of the 100 nearest found"),
+        ("control.py filter scifact --limit 10", "keeping 10.00%"),
     ],
 )
 def test_benchmarks_start(data_folder, command, told):
@@ -216,3 +220,28 @@ def test_benchmarks_start(data_folder, command, told):
     )
     assert run.returncode == 0, run.stderr
     assert told in run.stdout
+
+
+@pytest.mark.slow
+def test_the_benchmark_of_trained_parts_starts(data_folder, tmp_path):
+    pytest.importorskip("torch", reason="needs the extra 'train'")
+    given = ["--data", data_folder / "scifact", "--vectors", data_folder / "scifact" / "minilm", "--light"]
+    train = [
+        sys.executable,
+        "-m",
+        "hi2.cli",
+        "train",
+        *given,
+        "--epochs",
+        1,
+        "--batch",
+        32,
+        "--out",
+        tmp_path / "light",
+    ]
+    done = subprocess.run(list(map(str, train)), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    script = [sys.executable, ROOT / "benchmarks" / "supervised.py", "scifact", "--limit", "20", "--trained", tmp_path]
+    run = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert "distilled" in run.stdout

@@ -305,14 +305,25 @@ void Searcher::score_range(std::uint32_t number, const LiveSegment& live, Doc be
             continue;
         }
         model_->codec->scan(state_, segment.codes, first, n, scores_.data());
-        for (std::size_t i = 0; i < n; ++i) {
-            const Doc doc = first + static_cast<Doc>(i);
-            if (!is_alive(live.alive, doc)) continue;
-            if (limit_ == 0) return;
-            --limit_;
-            ++n_scored_;
-            top_.push(offset + scores_[i], number, doc, row_of());
+        if (live.alive == nullptr) {
+            const std::size_t all = std::min<std::size_t>(n, limit_);
+            limit_ -= all;
+            n_scored_ += all;
+            for (std::size_t i = 0; i < all; ++i)
+                top_.push(offset + scores_[i], number, first + static_cast<Doc>(i), row_of());
+            continue;
         }
+        // Which documents may be found is settled without a branch: half of them cannot be foreseen.
+        few_.resize(n);
+        std::size_t kept = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            few_[kept] = static_cast<Doc>(i);
+            kept += is_alive(live.alive, first + static_cast<Doc>(i));
+        }
+        kept = std::min<std::size_t>(kept, limit_);
+        limit_ -= kept;
+        n_scored_ += kept;
+        for (std::size_t i = 0; i < kept; ++i) top_.push(offset + scores_[few_[i]], number, first + few_[i], row_of());
     }
 }
 
@@ -328,7 +339,14 @@ void Searcher::score_few(std::uint32_t number, const LiveSegment& live, Doc begi
 }
 
 void Searcher::score_pending(std::uint32_t number, const LiveSegment& live) {
-    if (live.alive != nullptr) std::erase_if(pending_, [&](Doc doc) { return !is_alive(live.alive, doc); });
+    if (live.alive != nullptr) {
+        std::size_t kept = 0;
+        for (const Doc doc : pending_) {
+            pending_[kept] = doc;
+            kept += is_alive(live.alive, doc);
+        }
+        pending_.resize(kept);
+    }
     score_docs(number, live, pending_);
 }
 

@@ -380,7 +380,7 @@ def _settings(model: Model, snapshot: Snapshot, *, with_terms: bool) -> list[dic
         adaptive += [{"adaptive": share, "clusters": 0} for share in _SHARES[::2]]
     if model.refine is None:
         return fixed + adaptive
-    return [{**own, "refine": rounds} for own in fixed + adaptive for rounds in (1, DEFAULT_REFINE, 4 * DEFAULT_REFINE)]
+    return [{**own, "refine": rounds} for own in fixed + adaptive for rounds in (1, 4, 16, 64)]
 
 
 def _pairs(numbers: Array, rows: Array, counts: Array) -> list[set[tuple[int, int]]]:
