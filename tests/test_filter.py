@@ -284,6 +284,8 @@ def test_threads_with_filters_see_committed_states_while_a_writer_changes():
     index = hi2.HybridIndex.build(
         vectors[:100], texts[:100], payload=[{"mod": i % 3} for i in range(100)], codec=hi2.Flat(), progress=False
     )
+    index.add_profile("all", Profile(clusters=10**6, model=index.model.fingerprint))
+    index.add_profile("weighed", Profile(adaptive=0.0, model=index.model.fingerprint))
     states = [set(range(100))]
     wrong: list[object] = []
     done = threading.Event()
@@ -292,7 +294,10 @@ def test_threads_with_filters_see_committed_states_while_a_writer_changes():
         while not done.is_set():
             own = number % 3
             before = len(states)
-            found = set(index.search(vectors[number], texts[number], k=500, filter=f"mod == {own}").ids.tolist())
+            given = {"filter": f"mod == {own}"} if number % 2 else {}
+            profile = (None, "all", "weighed")[number // 2 % 3] if number % 2 else ("all", "weighed")[number // 2 % 2]
+            hits = index.search(vectors[number], texts[number], k=500, profile=profile, **given)
+            found = {id for id in hits.ids.tolist() if id % 3 == own} if not given else set(hits.ids.tolist())
             # A state is written down before and after it takes effect, so one of those known by then must fit.
             known = states[max(0, before - 2) :]
             if not any(found == {id for id in state if id % 3 == own} for state in known):
