@@ -179,9 +179,11 @@ def test_bad_input_stores_nothing(made):
         with pytest.raises(InvalidParameter, match=said):
             index.tune(**{"k": K, "progress": False, **bad})
         assert not index.profiles
-    other = hi2.HybridIndex.build(vectors, codec=hi2.RaBitQ(), refine=hi2.Flat(), terms=None, progress=False)
+    halves = ["one" if i % 2 else "other" for i in range(len(vectors))]  # no setting reaches half of the documents
+    terms = hi2.BM25(tokenizer=hi2.WordTokenizer())
+    other = hi2.HybridIndex.build(vectors, halves, clusters=None, terms=terms, progress=False)
     with pytest.raises(InvalidParameter, match=r"at most what a setting reaches, 0\.\d+ with room for chance"):
-        other.tune(own[0], target=1.0, k=K, progress=False)
+        other.tune(own[0], ["one"] * len(own[0]), target=0.9, k=K, progress=False)
     assert not other.profiles
 
 

@@ -241,7 +241,8 @@ def test_one_plain_query_takes_a_short_road_to_the_same_place(corpus, codec, mon
     odd = ["", "[CLS] import", "\u302e import module", "zebra", " ".join(corpus.texts[0].split()[:60])]
     texts = [*corpus.query_texts[:30], *odd, None]
     vectors = corpus.query_vectors[: len(texts)]
-    settings = ({}, {"k": 50, "clusters": 3}, {"terms": 0}, {"clusters": 0, "terms": 4}, {"refine": 0, "per_doc": 2})
+    plain = ({}, {"k": 50, "clusters": 3}, {"terms": 0}, {"clusters": 0, "terms": 4}, {"refine": 0, "per_doc": 2})
+    settings = (*plain, {"adaptive": 0.01}, {"budget": 60}, {"adaptive": 0.002, "budget": 100, "clusters": 5})
     for setting in settings:
         batch = index.search(vectors, texts, **setting)
         for i, (vector, text) in enumerate(zip(vectors, texts, strict=True)):
@@ -259,6 +260,6 @@ def test_one_plain_query_takes_a_short_road_to_the_same_place(corpus, codec, mon
     def fail(*_):
         raise AssertionError("the long road was taken")
 
-    monkeypatch.setattr("hi2.searching._queries", fail)
+    monkeypatch.setattr("hi2.searching.read_queries", fail)
     index.search(vectors[0], texts[0])
     index.search(vectors[0])
