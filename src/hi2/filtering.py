@@ -25,6 +25,8 @@ from hi2.types import U32, Array, Bytes
 #: Clusters are opened in this power of how many times fewer documents pass: measured so that the k best of what passes
 #: are found as well as those of all documents are.
 WIDENING = 0.75
+#: How many bits of a byte are set.
+_ONES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1)
 #: What passes a filter is scored document by document if it is no more than this, or than four times k.
 FEW = 4096
 
@@ -41,7 +43,7 @@ class Part:
     @cached_property
     def n(self) -> int:
         """How many pass."""
-        return len(self.given) if self.given is not None else int(np.bitwise_count(self.bits).sum())
+        return len(self.given) if self.given is not None else int(_ONES[self.bits].sum())
 
     @cached_property
     def docs(self) -> U32:
