@@ -91,7 +91,6 @@ def tune(task: Task, index: hi2.HybridIndex) -> None:
 
 def learned_of(task: Task, index: hi2.HybridIndex) -> Benefit:
     """What tuning learns of the collection, without labels."""
-    index.tune(task.tune.vectors, task.tune.texts, target=0.5, k=K, progress=False, threads=1)
     tuner = _Tuner(index._state, task.tune.vectors, task.tune.texts, None, K, 1, Progress(False))
     return Benefit.fit(tuner._learned)
 

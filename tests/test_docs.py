@@ -206,9 +206,8 @@ def test_the_comparison_with_peers_starts(data_folder, tmp_path):
         ("scaling.py growth insuranceqa --sizes 2000 4000 --queries 10", "documents scored N^"),
         ("scaling.py limits insuranceqa", "bandwidth of one thread"),
         ("scaling.py synthetic 3000", "bytes a document"),
-        ("control.py tune scifact --limit 40", "holds"),
-        ("control.py adapt scifact --limit 40", "a fixed setting needs"),
-        ("control.py show scifact --limit 40", "of the 100 nearest found"),
+        ("control.py adapt scifact --limit 20", "a fixed setting needs"),
+        ("control.py show scifact --limit 20", "of the 100 nearest found"),
         ("control.py filter scifact --limit 10", "keeping 10.00%"),
     ],
 )
