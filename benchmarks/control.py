@@ -30,7 +30,7 @@ from hi2.evaluation.significance import paired_p
 from hi2.evaluation.task import Questions, Task, load_task
 from hi2.progress import Progress
 from hi2.searching import resolve_effort, search
-from hi2.tuning import _Tuner
+from hi2.tuning import learned_chances
 
 K = 100
 SHARES = (0.5, 0.1, 0.01, 0.001, 0.0001)
@@ -91,8 +91,7 @@ def tune(task: Task, index: hi2.HybridIndex) -> None:
 
 def learned_of(task: Task, index: hi2.HybridIndex) -> Benefit:
     """What tuning learns of the collection, without labels."""
-    tuner = _Tuner(index._state, task.tune.vectors, task.tune.texts, None, K, 1, Progress(False))
-    return Benefit.fit(tuner._learned)
+    return learned_chances(index._state, task.tune.vectors, task.tune.texts, k=K)
 
 
 def adapt(task: Task, index: hi2.HybridIndex) -> None:

@@ -15,8 +15,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, reduce
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -87,45 +87,38 @@ class Comparison(Expression):
 
 
 @dataclass(frozen=True, eq=False)
-class Both(Expression):
+class Joined(Expression):
+    """Expressions side by side, joined by one word."""
+
+    parts: tuple[Expression, ...]
+    word: ClassVar[str]
+    join: ClassVar[Any]
+
+    def flags(self, columns: Columns) -> Array:
+        """Return which documents they are true of together."""
+        found: Array = reduce(type(self).join, (part.flags(columns) for part in self.parts))
+        return found
+
+    def names(self) -> set[str]:
+        """Return the columns of all."""
+        return set().union(*(part.names() for part in self.parts))
+
+    def __str__(self) -> str:
+        return f"({f' {self.word} '.join(map(str, self.parts))})"
+
+
+class Both(Joined):
     """True where all are."""
 
-    parts: tuple[Expression, ...]
-
-    def flags(self, columns: Columns) -> Array:
-        """Return which documents all are true of."""
-        found = self.parts[0].flags(columns)
-        for part in self.parts[1:]:
-            found = found & part.flags(columns)
-        return found
-
-    def names(self) -> set[str]:
-        """Return the columns of all."""
-        return set().union(*(part.names() for part in self.parts))
-
-    def __str__(self) -> str:
-        return f"({' and '.join(map(str, self.parts))})"
+    word = "and"
+    join = np.logical_and
 
 
-@dataclass(frozen=True, eq=False)
-class Either(Expression):
+class Either(Joined):
     """True where at least one is."""
 
-    parts: tuple[Expression, ...]
-
-    def flags(self, columns: Columns) -> Array:
-        """Return which documents one or another is true of."""
-        found = self.parts[0].flags(columns)
-        for part in self.parts[1:]:
-            found = found | part.flags(columns)
-        return found
-
-    def names(self) -> set[str]:
-        """Return the columns of all."""
-        return set().union(*(part.names() for part in self.parts))
-
-    def __str__(self) -> str:
-        return f"({' or '.join(map(str, self.parts))})"
+    word = "or"
+    join = np.logical_or
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +211,7 @@ def check_columns(expression: Expression, segments: Sequence[Columns]) -> None:
         raise invalid("filter", f"over columns of the payload ({listed})", f"'{missing[0]}' in {expression}")
 
 
-def _joined(kind: type[Both] | type[Either], left: Expression, right: Expression) -> Expression:
+def _joined(kind: type[Joined], left: Expression, right: Expression) -> Expression:
     """Both sides as one: what is joined by the same word lies side by side, however much there is of it."""
     parts = [part for side in (left, right) for part in (side.parts if isinstance(side, kind) else (side,))]
     return kind(tuple(parts))

@@ -99,8 +99,11 @@ class Tuned:
         axes = figure.add_subplot()
         axes.plot([own.documents for own in self.front], [own.recall for own in self.front], "o-", markersize=3)
         for name, profile in self.profiles.items():
-            axes.annotate(name, (profile.promise["documents"], profile.promise["recall"]), fontsize=8)
+            at = profile.promise["documents"], profile.promise["recall"]
+            axes.plot(*at, "o", color="black")
+            axes.annotate(name, at, xytext=(6, -12), textcoords="offset points", fontsize=9)
         axes.set(xlabel="documents scored", ylabel=f"{self.measure} at {self.k}", xscale="log")
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")  # after the scale, which has its own
         axes.grid(alpha=0.3)
         figure.savefig(path)
 
@@ -194,6 +197,11 @@ def _within(front: Sequence[Tried], name: str, limit: float, spent: Sequence[flo
     if not fits:
         raise invalid(name, f"at least what the cheapest setting takes, {min(spent):.3g}", limit)
     return max(fits, key=lambda own: own.recall)
+
+
+def learned_chances(state: State, queries: Floats, texts: Sequence[str | None] | None, *, k: int) -> Benefit:
+    """Return what queries teach without labels: how likely candidates are to be among the k best."""
+    return Benefit.fit(_Tuner(state, queries, texts, None, k, 1, Progress(False))._learned)
 
 
 class _Tuner:
