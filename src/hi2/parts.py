@@ -19,7 +19,7 @@ from hi2.selectors.clusters import ClusterSelector
 from hi2.selectors.terms import TermSelector
 from hi2.storage.arrays import FileEntry, FolderSink, check_file, map_file, put_array
 from hi2.text.bags import Bags
-from hi2.types import Array, Floats
+from hi2.types import Array
 
 PARTS = "parts.json"
 _WEIGHTS = ("offsets", "terms", "values", "lengths")
@@ -29,15 +29,13 @@ _WEIGHTS = ("offsets", "terms", "values", "lengths")
 class Parts:
     """Trained selectors and codec. Give them to ``HybridIndex.build``, or the whole to ``HybridIndex.refit``.
 
-    ``weights`` are the scores of the
-    collection's terms where a scorer gave them: who has them need not score the texts again. ``query_map`` is the
-    linear map of queries that JPQ learns. ``record`` holds settings, checksums of the data, versions and curves.
+    ``weights`` are the scores of the collection's terms where a scorer gave them: who has them need not score the texts
+    again. ``record`` holds settings, checksums of the data, versions and curves.
     """
 
     model: Model
     record: Mapping[str, Any] = field(default_factory=dict)
     weights: Bags | None = None
-    query_map: Floats | None = None
 
     @property
     def clusters(self) -> ClusterSelector | None:
@@ -73,8 +71,6 @@ class Parts:
             if self.weights is not None:
                 for name in _WEIGHTS:
                     put_array(sink, f"weights_{name}.npy", getattr(self.weights, name))
-            if self.query_map is not None:
-                put_array(sink, "query_map.npy", self.query_map)
             files = {name: entry.to_json() for name, entry in sink.entries.items()}
             data = {"model": meta, "record": self.record, "files": files}
             (part / PARTS).write_text(json.dumps(data, indent=1, ensure_ascii=False), encoding="utf-8")
@@ -101,7 +97,7 @@ class Parts:
             if "weights_terms.npy" in arrays:
                 weights = Bags(*(arrays[f"weights_{name}.npy"] for name in _WEIGHTS))
             model = Model.read(data["model"], arrays)
-            return cls(model, data["record"], weights, arrays.get("query_map.npy"))
+            return cls(model, data["record"], weights)
         except FileNotFoundError as error:
             raise invalid("parts", "a folder that 'hi2 train' wrote", f"'{folder}' ({error})") from error
         except (OSError, ValueError, KeyError, TypeError) as error:

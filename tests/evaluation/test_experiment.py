@@ -181,9 +181,9 @@ def test_a_report_shows_every_line_and_needs_nothing_else(task, tmp_path, kind, 
     pytest.importorskip("matplotlib", reason="needs the extra 'lab'")
 
     def time_by_effort(self, questions, setting):  # which settings make a curve must not depend on the clock
-        return np.full(len(questions.ids), 1e-3 * (1 + sum(setting.values())))
+        return np.full(len(questions.ids), 1e-3 * (1 + sum(setting.values()))), self.rows(questions, setting, trial.K)
 
-    monkeypatch.setattr(trial.Trial, "_times", time_by_effort)
+    monkeypatch.setattr(trial.Trial, "_timed", time_by_effort)
     plan = Plan("mine", "A <title>", kind, ["hi2 Flat", "DocT5"], ["R@100"], axis="scored", against="Flat")
     lines = measured(plan, task, Results(tmp_path), Inputs(), SILENT)
     page = write(plan, lines, tmp_path)

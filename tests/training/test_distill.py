@@ -228,7 +228,7 @@ def test_learned_baselines_learn(topics, method):
     curve = own.record["curve"]["dev"]
     assert set(curve) == {"distill-vq": {"clusters", "codec"}, "jpq": {"codec", "query"}, "ivf": {"clusters"}}[method]
     assert min(curve["codec" if "codec" in curve else "clusters"]) < next(iter(curve.values()))[0]
-    assert (own.query_map is not None) == (method == "jpq")
+    assert own.record["maps_queries"] == (method == "jpq")
     assert own.terms is None or own.terms.gains is None
 
 
@@ -238,9 +238,7 @@ def test_jpq_keeps_codebooks_and_queries_of_one_epoch(topics, tmp_path, monkeypa
     curve = own.record["curve"]["dev"]
     assert curve["codec"] == curve["query"]
     assert np.argmin(curve["codec"]) == 0
-    assert np.array_equal(own.query_map, np.eye(16, dtype=np.float32))
-    with pytest.raises(hi2.InvalidParameter, match="map of queries"):
-        built(topics).refit(own, vectors=topics.vectors)
+    assert np.array_equal(own.clusters.centroids, own.clusters.anchors)
 
 
 @pytest.mark.parametrize("residual", [False, True])

@@ -108,7 +108,7 @@ CASES = {
     "scorer": (scorer, 6),
     "scorer and a layer": (lambda: scorer(layers=1), 6),
 }
-PENALIZED = {"centroids", "scorer", "scorer and a layer"}
+PENALIZED = {"centroids", "gains", "scorer", "scorer and a layer"}
 
 
 @pytest.mark.parametrize("name", CASES)

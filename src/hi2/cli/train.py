@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,9 @@ def run(
     layers: int | None = typer.Option(None, help="Use only the transformer's first layers: faster."),
     trainable_layers: int = typer.Option(0, help="Layers of the transformer that learn too."),
     labels: bool = typer.Option(True, help="Learn from judgements where there are any; else from the teacher alone."),
+    adapt: bool = typer.Option(
+        True, help="Let judgements teach a map of queries first, at no cost to a search; not with a refine store."
+    ),
     epochs: int = typer.Option(12, help="Epochs at most."),
     batch: int = typer.Option(64, help="Queries a batch."),
     rate: float = typer.Option(1e-3, help="Learning rate."),
@@ -69,19 +73,25 @@ def run(
     )
     bars = Progress(shared.progress)
     given: dict[str, Any]
+    refined = False
     if data is not None:
         given = _from_collection(data, vectors, encoder or "static", out, codec, bars)
     elif queries is None:
         raise invalid("--queries", "given with --index", None)
     else:
-        given = _from_index(index or Path(), queries, qrels, vectors)
+        given, refined = _from_index(index or Path(), queries, qrels, vectors)
     if not labels:
         given["positives"] = None
+    settings = replace(settings, adapt=adapt and not refined)
     parts = distill(**given, settings=settings, backbone=backbone, folder=out, threads=threads, progress=bars)
     parts.save(out)
     _plot(parts.record, out)
     record = parts.record
     typer.echo(f"Trained on {record['n_queries']:,} queries, chosen on {record['n_dev']:,}; parts in {out}.")
+    if "adapted" in record:
+        typer.echo(
+            "found on dev by brute force {before:.4f}, by mapped queries {mapped:.4f}".format(**record["adapted"])
+        )
     for name, values in record["curve"]["dev"].items():
         typer.echo(f"{name}: loss on dev {values[0]:.3f} before, {min(values):.3f} at its best")
     if "codec" in record:
@@ -107,8 +117,8 @@ def _from_collection(
     return {**loaded, "codec": parse_codec(codec, "--codec")}
 
 
-def _from_index(path: Path, queries: Path, qrels: Path | None, vectors: Path | None) -> dict[str, Any]:
-    """The texts an index keeps and its own parts; vectors by its encoder, or given."""
+def _from_index(path: Path, queries: Path, qrels: Path | None, vectors: Path | None) -> tuple[dict[str, Any], bool]:
+    """The texts an index keeps and its own parts; vectors by its encoder, or given. And whether it refines."""
     from hi2.evaluation.judgements import read_grades
     from hi2.evaluation.vectors import given_vectors
     from hi2.index import HybridIndex
@@ -140,7 +150,7 @@ def _from_index(path: Path, queries: Path, qrels: Path | None, vectors: Path | N
     else:
         raise invalid("--vectors", "given: this index has no encoder", None)
     model = index.model
-    return {
+    given = {
         "vectors": corpus,
         "texts": texts,
         "queries": [query.text for query in asked],
@@ -151,6 +161,7 @@ def _from_index(path: Path, queries: Path, qrels: Path | None, vectors: Path | N
         "codec": model.codec,
         "metric": model.metric,
     }
+    return given, model.refine is not None
 
 
 def _plot(record: Any, out: Path) -> None:

@@ -53,6 +53,8 @@ class Codec:
         digest = hashlib.sha256(repr(self.spec).encode())
         for name in sorted(name for name in self.arrays if not name.startswith(ENCODING)):
             array = self.arrays.get(ENCODING + name, self.arrays[name])
+            if name == "rotation" and np.array_equal(array, np.eye(*array.shape)):
+                continue  # codes are the same without it
             digest.update(name.encode() + np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 

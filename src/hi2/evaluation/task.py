@@ -42,6 +42,10 @@ class Questions:
             return self
         return Questions(self.split, self.ids[:n], self.texts[:n], self.vectors[:n], self.judged)
 
+    def after(self, n: int) -> Questions:
+        """Return all but the first ``n``."""
+        return Questions(self.split, self.ids[n:], self.texts[n:], self.vectors[n:], self.judged)
+
 
 @dataclass(frozen=True)
 class Task:

@@ -76,10 +76,12 @@ class Trial:
         for setting in self.peer.sweep():
             if setting in known:
                 continue
-            seconds = float(np.median(self._times(questions.first(TIMED_ON), setting)))
+            times, rows = self._timed(questions.first(TIMED_ON), setting)
+            seconds = float(np.median(times))
             if seconds > 2 * enough:
                 continue
-            value = float(np.mean(self.values(questions, self.rows(questions, setting, K), Measure("R", K))))
+            rows += self.rows(questions.after(TIMED_ON), setting, K)
+            value = float(np.mean(self.values(questions, rows, Measure("R", K))))
             if value >= 1.01 * goal:
                 enough = min(enough, seconds)
             self.tried.append(Tried(setting, value, seconds))
@@ -118,13 +120,15 @@ class Trial:
             ]
         )
 
-    def _times(self, questions: Questions, setting: Setting) -> Array:
-        measured = np.empty(len(questions.ids))
+    def _timed(self, questions: Questions, setting: Setting) -> tuple[Array, list[list[int]]]:
+        """How long every question takes, and what is found for it."""
+        measured, found = np.empty(len(questions.ids)), []
         for i, (vector, text) in enumerate(zip(questions.vectors, questions.texts, strict=True)):
             start = time.perf_counter()
-            self.peer.search(vector, text, K, setting)
+            rows = self.peer.search(vector, text, K, setting)
             measured[i] = time.perf_counter() - start
-        return measured
+            found.append(rows[rows >= 0].tolist())
+        return measured, found
 
     def measure(
         self, setting: Setting, measures: Sequence[Measure], exact: list[list[int]], *, brief: bool = False
@@ -136,13 +140,16 @@ class Trial:
         questions = self.task.test
         clocked = questions.first(CLOCKED_BRIEFLY if brief else CLOCKED)
 
-        def clock() -> Array:
-            self._times(questions.first(20), setting)
-            return np.median([self._times(clocked, setting) for _ in range(REPEATS)], axis=0)
+        def clock() -> tuple[Array, list[list[int]]]:
+            self._timed(questions.first(20), setting)
+            passes = [self._timed(clocked, setting) for _ in range(REPEATS)]
+            return np.median([times for times, _ in passes], axis=0), passes[0][1]
 
-        times = self._once(f"times of {len(clocked.ids)}", setting, clock)
+        times, timed = self._once(f"times of {len(clocked.ids)}", setting, clock)
+        others = questions.after(len(timed))
+        rows = self._once(f"best {K}", setting, lambda: timed + self.rows(others, setting, K))
         deepest = max([K, *(m.k for m in measures)])
-        rows, deep = (self._once(f"best {k}", setting, partial(self.rows, questions, setting, k)) for k in (K, deepest))
+        deep = self._once(f"best {deepest}", setting, partial(self.rows, questions, setting, deepest))
         values = {str(m): self.values(questions, deep if m.k > K else rows, m) for m in measures}
         for k in (10, K):
             pairs = zip(rows, exact, strict=True)

@@ -27,6 +27,7 @@ from hi2.selectors.clusters import ClusterSelector, KMeans
 from hi2.selectors.learned import TermScorer
 from hi2.selectors.terms import BM25, LearnedTerms, TermSelector, fit_terms
 from hi2.text.bags import Bags
+from hi2.training.adaptation import adapted, mapped_examples, taken_up, takes_up
 from hi2.training.density import held_back
 from hi2.training.examples import COMMON, FEW, Examples, Queries, examples_of, queries_of
 from hi2.training.jpq import JPQLoop
@@ -87,7 +88,6 @@ def distill(
     asked, kept = queries_of(queries, query_vectors, encoder, positives, dev, data, start, settings)
     train, held = (examples_of(own, data, documents.bags, start.terms, settings, bars) for own in (asked, kept))
     labels = None if start.clusters is None else start.clusters.assign(data, threads=n_threads)[0]
-    run = _Run(start, documents, data, labels, settings, n_threads, bars)
     work = None if folder is None else Path(folder)
     record: dict[str, Any] = {
         "settings": settings.to_json(),
@@ -104,6 +104,14 @@ def distill(
         "labels": positives is not None,
         "versions": {"python": platform.python_version(), **dict(_versions())},
     }
+    query_map = None
+    if settings.adapt and wants_terms and positives is not None and takes_up(start.codec):
+        place = None if work is None else work / "teacher"
+        name = json.dumps(record["data"])
+        query_map, record["adapted"] = adapted(train, held, data, settings, place, name, bars)
+        if query_map is not None:
+            train, held = (mapped_examples(own, query_map, data, bars) for own in (train, held))
+    run = _Run(start, documents, data, labels, query_map, settings, n_threads, bars)
     return run.learn(train, held, texts, backbone, work, record)
 
 
@@ -154,12 +162,13 @@ class _Run:
         documents: Documents,
         vectors: Floats,
         labels: Array | None,
+        query_map: Floats | None,
         settings: Settings,
         threads: int,
         bars: Progress,
     ) -> None:
         self.start, self.bags, self.vectors, self.labels = start, documents.bags, vectors, labels
-        self.settings, self.threads, self.bars = settings, threads, bars
+        self.query_map, self.settings, self.threads, self.bars = query_map, settings, threads, bars
 
     def learn(
         self,
@@ -173,25 +182,22 @@ class _Run:
         """Train what the method trains, and return the parts."""
         method = self.settings.method
         first = next(iter(train.looks(self.settings)))
-        temperature = temperature_for(first.vectors @ self.vectors[first.pool].T, self.settings.perplexity)
-        students: dict[str, Any] = {}
-        scorer: Scorer | None = None
-        if method != "jpq" and self.start.clusters is not None and self.labels is not None:
-            students["clusters"] = Centroids(self.start.clusters.centroids, self.labels, self.vectors)
-        if method != "ivf" and "codebooks" in self.start.codec.arrays:
-            students["codec"] = self._codebooks()
+        scores = first.vectors @ self.vectors[first.pool].T
+        temperature = temperature_for(scores, self.settings.perplexity)
+        students = self._students(texts, backbone, folder)
+        scorer = students["terms"] if method == "hi2" else None
         if method == "light":
-            students["terms"] = self._gains()
-        if method == "hi2":
-            scorer = self._scorer(texts, backbone, folder)
-            students["terms"] = scorer
-        if method == "jpq":
-            students["query"] = QueryMap(self.start.dim)
-        if not students or (method == "jpq" and "codec" not in students):
-            raise invalid("codec", "PQ or OPQ: there is nothing to train otherwise", repr(self.start.codec.spec))
+            students["terms"].begin(first, torch.from_numpy(scores / temperature))
         kind = JPQLoop if method == "jpq" else Loop
         checkpoints = None if folder is None else folder / "checkpoints"
-        name = json.dumps([record["data"], self._start_name(), None if scorer is None else scorer.backbone.fingerprint])
+        name = json.dumps(
+            [
+                record["data"],
+                self._start_name(),
+                None if scorer is None else scorer.backbone.fingerprint,
+                None if self.query_map is None else checksum(self.query_map),
+            ]
+        )
         loop = kind(students, self.vectors, temperature, self.settings, folder=checkpoints, data=name)
         loop.run(train, dev, self.bars)
         loop.students.cpu()
@@ -204,16 +210,20 @@ class _Run:
             trained = students["clusters"].centroids.detach().numpy().copy()
             clusters = replace(clusters, centroids=np.ascontiguousarray(trained, np.float32))
         codec = self.start.codec
-        mapped = None
+        query_map, asked = self.query_map, dev.queries
         if "query" in students:
-            mapped = np.eye(self.start.dim, dtype=np.float32) + students["query"].change.detach().numpy()
+            query_map = np.eye(self.start.dim, dtype=np.float32) + students["query"].change.detach().numpy()
+            asked = replace(asked, vectors=asked.vectors @ query_map.T)
         if "codec" in students:
-            codec, record["codec"] = self._chosen_codec(students["codec"], dev.queries, wanted, mapped)
+            codec, record["codec"] = self._chosen_codec(students["codec"], asked, wanted, must_learn=method == "jpq")
         terms, weights = self.start.terms, None
         if method in ("hi2", "light") and self.start.terms is not None:
             terms, weights, record["density"] = self._terms(students["terms"], scorer, dev.queries, wanted, clusters)
+        record["maps_queries"] = query_map is not None
+        if query_map is not None:
+            clusters, codec = taken_up(query_map, clusters, codec)
         model = Model(self.start.dim, self.start.metric, clusters, terms, codec, None, None)
-        return Parts(model, record, weights, mapped)
+        return Parts(model, record, weights)
 
     def _start_name(self) -> list[str]:
         """Names what training begins with: clusters, codec and terms."""
@@ -229,6 +239,26 @@ class _Run:
         return named
 
     # -- the students -------------------------------------------------------------------------------------------------
+
+    def _students(self, texts: Sequence[str] | None, backbone: str, folder: Path | None) -> dict[str, Any]:
+        """What the method trains, by name."""
+        method, codec = self.settings.method, self.start.codec
+        students: dict[str, Any] = {}
+        if method != "jpq" and self.start.clusters is not None and self.labels is not None:
+            students["clusters"] = Centroids(self.start.clusters.centroids, self.labels, self.vectors)
+        if method != "ivf" and "codebooks" in codec.arrays:
+            students["codec"] = self._codebooks()
+        if method == "light":
+            students["terms"] = self._gains()
+        if method == "hi2":
+            students["terms"] = self._scorer(texts, backbone, folder)
+        if method == "jpq":
+            students["query"] = QueryMap(self.start.dim)
+        if not students or (method == "jpq" and "codec" not in students):
+            raise invalid("codec", "PQ or OPQ: there is nothing to train otherwise", repr(codec.spec))
+        if method == "jpq" and not takes_up(codec):
+            raise invalid("codec", "not residual: its rotation takes up the map of queries", repr(codec.spec))
+        return students
 
     def _codes(self, codec: Codec) -> Array:
         own = self.vectors
@@ -280,7 +310,7 @@ class _Run:
     # -- what is chosen on dev ----------------------------------------------------------------------------------------
 
     def _chosen_codec(
-        self, student: Codebooks, dev: Queries, wanted: Sequence[I64], query_map: Floats | None
+        self, student: Codebooks, dev: Queries, wanted: Sequence[I64], *, must_learn: bool
     ) -> tuple[Codec, dict[str, float]]:
         """The trained codebooks with the codes they were trained on or new ones, or as they were: the best on dev."""
         before = self.start.codec
@@ -290,23 +320,22 @@ class _Run:
         first = {name: before.arrays.get(ENCODING + name, before.arrays[name]) for name in learned}
         kept = before.spec.restore(before.dim, {**learned, **{ENCODING + name: own for name, own in first.items()}})
         trained = before.spec.restore(before.dim, learned)
-        asked = dev.vectors if query_map is None else dev.vectors @ query_map.T
         base = None
         if before.spec.residual and self.start.clusters is not None and self.labels is not None:
             base = self.start.clusters.anchors[self.labels]
         old = self._codes(before)
         tried = {
-            "untrained": (before, old, dev.vectors),
-            "kept": (kept, old, asked),
-            "encoded again": (trained, self._codes(trained), asked),
+            "untrained": (before, old),
+            "kept": (kept, old),
+            "encoded again": (trained, self._codes(trained)),
         }
         found = {}
         with self.bars.phase("choose codes", 3) as advance:
-            for name, (codec, codes, own) in tried.items():
+            for name, (codec, codes) in tried.items():
                 documents = reconstructed(codec, unpacked(codes, codec), base)
-                found[name] = found_by_codec(own, documents, wanted)
+                found[name] = found_by_codec(dev.vectors, documents, wanted)
                 advance(1)
-        choices = [name for name in found if name != "untrained" or query_map is None]
+        choices = [name for name in found if name != "untrained" or not must_learn]
         return tried[max(choices, key=lambda name: found[name])][0], found
 
     def _terms(

@@ -24,6 +24,8 @@ COMMON, FEW = 0.1, 100
 #: Without a dev split this share of the queries is held out, at most so many.
 DEV_SHARE, DEV_AT_MOST = 0.1, 1000
 _QUERIES_AT_A_TIME = 256
+#: Columns that stand behind one maximum where the best of a row are looked for.
+FOLDED = 64
 
 
 @dataclass(frozen=True)
@@ -170,12 +172,7 @@ def examples_of(
 ) -> Examples:
     """Mine the teacher's and BM25's best documents of every query."""
     depth = min(settings.depth, len(vectors))
-    nearest = np.empty((len(queries), depth), np.int64)
-    with bars.phase("ask the teacher", len(queries)) as advance:
-        for begin in range(0, len(queries), _QUERIES_AT_A_TIME):
-            block = queries.vectors[begin : begin + _QUERIES_AT_A_TIME]
-            nearest[begin : begin + len(block)] = best_rows(block @ vectors.T, depth)
-            advance(len(block))
+    nearest = nearest_rows(queries, vectors, depth, bars)
     if bags is None or selector is None or settings.lexical == 0:
         return Examples(queries, nearest, [np.zeros(0, np.int64)] * len(queries))
     with bars.phase("mine BM25's best", len(queries)) as advance:
@@ -187,13 +184,34 @@ def examples_of(
     return Examples(queries, nearest, lexical)
 
 
+def nearest_rows(queries: Queries, vectors: Floats, depth: int, bars: Progress) -> I64:
+    """Return the ``depth`` documents that the teacher ranks highest for every query, best first."""
+    nearest = np.empty((len(queries), depth), np.int64)
+    with bars.phase("ask the teacher", len(queries)) as advance:
+        for begin in range(0, len(queries), _QUERIES_AT_A_TIME):
+            block = queries.vectors[begin : begin + _QUERIES_AT_A_TIME]
+            nearest[begin : begin + len(block)] = best_rows(block @ vectors.T, depth)
+            advance(len(block))
+    return nearest
+
+
 def best_rows(scores: Floats, depth: int) -> I64:
-    """Return the ``depth`` best columns of every row, best first."""
-    if depth >= scores.shape[1]:
-        return np.argsort(-scores, axis=1, kind="stable").astype(np.int64)
-    found = np.argpartition(-scores, depth - 1, axis=1)[:, :depth]
-    order = np.argsort(-np.take_along_axis(scores, found, axis=1), axis=1, kind="stable")
-    return np.take_along_axis(found, order, axis=1).astype(np.int64)
+    """Return the ``depth`` best columns of every row, best first; of equals the lower column.
+
+    Folded to maxima of some columns each, the ``depth`` largest maxima bound the best from below: one pass over a row
+    instead of a partition, which takes four times as long at 250,000 columns.
+    """
+    n, width = scores.shape
+    depth, folds = min(depth, width), max(1, width // FOLDED)
+    floor = np.full(n, -np.inf, scores.dtype)
+    if folds > depth:
+        maxima = scores[:, : folds * FOLDED].reshape(n, FOLDED, folds).max(1)
+        floor = np.partition(maxima, folds - depth, axis=1)[:, folds - depth]
+    best = np.empty((n, depth), np.int64)
+    for i, row in enumerate(scores):
+        at = np.flatnonzero(row >= floor[i])
+        best[i] = at[np.argsort(-row[at], kind="stable")[:depth]]
+    return best
 
 
 class Lists:

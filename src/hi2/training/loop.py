@@ -66,15 +66,15 @@ class Loop:
         fixed = {name: value for name, value in settings.to_json().items() if name not in PACE}
         self._identity = json.dumps([fixed, data, sorted(students)], sort_keys=True)
 
-    def run(self, examples: Examples, dev: Examples, bars: Progress) -> None:
+    def run(self, examples: Examples, dev: Examples, bars: Progress, phase: str = "train") -> None:
         """Train until the dev queries gain nothing more; leave every student at its best."""
         self._resume()
         if not any(self.curve.dev.values()):
             self._look(dev)
             self._save()
-        with bars.phase("train", self._settings.epochs) as advance:
+        with bars.phase(phase, self._settings.epochs) as advance:
             advance(self._epoch)
-            while self._epoch < self._settings.epochs and not self._settled():
+            while self._epoch < self._settings.epochs and not all(map(self._settled, self.students)):
                 self.curve.train.append(self._one_epoch(examples))
                 self._epoch += 1
                 self._look(dev)
@@ -97,7 +97,10 @@ class Loop:
         return found
 
     def _each(self) -> Iterator[tuple[str, Any]]:
-        yield from self.students.items()
+        """The students that still learn; one that has settled costs no more."""
+        for name, student in self.students.items():
+            if not self._settled(name):
+                yield name, student
 
     def _one_epoch(self, examples: Examples) -> float:
         total = 0.0
@@ -121,12 +124,12 @@ class Loop:
     def _look(self, dev: Examples) -> None:
         """Measure the dev queries, and keep the students that are at their best."""
         self.students.eval()
-        sums = dict.fromkeys(self.students, 0.0)
+        sums: dict[str, float] = {}
         for batch in dev.looks(self._settings):
             for name, loss in self.losses(batch).items():
-                sums[name] += float(loss) * len(batch.vectors)
-        for name, student in self.students.items():
-            value = sums[name] / len(dev.queries)
+                sums[name] = sums.get(name, 0.0) + float(loss) * len(batch.vectors)
+        for name, total in sums.items():
+            value, student = total / len(dev.queries), self.students[name]
             if not self.curve.dev[name] or value < min(self.curve.dev[name]):
                 self._best[name] = {key: tensor.detach().clone() for key, tensor in student.state_dict().items()}
             self.curve.dev[name].append(value)
@@ -140,10 +143,10 @@ class Loop:
                 f"go on from the checkpoint of the epoch before."
             )
 
-    def _settled(self) -> bool:
-        """Whether no student has gained for some looks."""
-        since = [len(values) - 1 - int(np.argmin(values)) for values in self.curve.dev.values()]
-        return min(since) >= self._settings.patience
+    def _settled(self, name: str) -> bool:
+        """Whether a student has gained nothing for some looks."""
+        values = self.curve.dev[name]
+        return len(values) - 1 - int(np.argmin(values)) >= self._settings.patience if values else False
 
     # -- checkpoints --------------------------------------------------------------------------------------------------
 

@@ -14,13 +14,11 @@ from hi2.progress import Progress
 from hi2.text.bags import BagCollector, Bags, largest
 from hi2.training.examples import Batch
 from hi2.training.states import Backbone, States
-from hi2.training.students import Terms, TokenMLP
+from hi2.training.students import LOOKED_AT, SPARSITY, Terms, TokenMLP
 from hi2.types import I64, Array
 
 _DOCS_AT_A_TIME = 256
-#: What a score costs: terms that no query asks for would otherwise keep the score they began with, and be filed under.
-SPARSITY = 0.1
-_TOKENS_LOOKED_AT, _DOCS_LOOKED_AT = 4096, 32
+_DOCS_LOOKED_AT = 32
 
 
 class Scorer(Terms):
@@ -49,7 +47,7 @@ class Scorer(Terms):
         if len(self.layers):
             return SPARSITY * self._through_layers(pool[:: max(1, len(pool) // _DOCS_LOOKED_AT)]).mean()
         tokens = np.concatenate([np.arange(self._states.offsets[row], self._states.offsets[row + 1]) for row in pool])
-        scores: torch.Tensor = self.mlp(self._states_of(tokens[:: max(1, len(tokens) // _TOKENS_LOOKED_AT)]))
+        scores: torch.Tensor = self.mlp(self._states_of(tokens[:: max(1, len(tokens) // LOOKED_AT)]))
         return SPARSITY * scores.mean()
 
     def _states_of(self, tokens: Any) -> torch.Tensor:

@@ -25,6 +25,9 @@ class Settings:
     used, all by default; fewer score documents that much faster. ``trainable_layers`` are the last of them, which learn
     too; what the layers below say of a document is computed once and kept. Training ends after ``epochs``, or after
     ``patience`` looks at the dev queries without a gain.
+
+    ``adapt``: where there are labels, 'hi2' and 'light' first learn a linear map of queries from them and distil what
+    the mapped queries find, if that is more on dev; centroids and codec take the map up, a search pays nothing for it.
     """
 
     method: str = "light"
@@ -39,6 +42,7 @@ class Settings:
     patience: int = 3
     max_queries: int = 20_000
     rotation: bool = False
+    adapt: bool = True
     max_tokens: int = 128
     layers: int | None = None
     trainable_layers: int = 0

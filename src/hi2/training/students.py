@@ -11,8 +11,12 @@ from torch import nn
 from hi2.codecs.codec import Codec
 from hi2.text.bags import Bags
 from hi2.training.examples import Batch, dense
-from hi2.training.losses import commitment
+from hi2.training.losses import commitment, divergence
 from hi2.types import I64, Array, Floats
+
+#: What a score costs: terms that no query asks for would otherwise keep the score they began with, and be filed under.
+#: The cost is taken of so many occurrences at most.
+SPARSITY, LOOKED_AT = 0.1, 4096
 
 
 class Student(Protocol):
@@ -132,10 +136,6 @@ class Terms(nn.Module):
         self._columns[terms] = np.arange(len(terms))
         return self._columns
 
-    def penalty(self, pool: I64, temperature: float) -> torch.Tensor | None:
-        """Nothing is added."""
-        return None
-
 
 class Gains(Terms):
     """BM25 with a gain for every term of the vocabulary: the path without a transformer."""
@@ -144,6 +144,14 @@ class Gains(Terms):
         super().__init__(common)
         self.gains = nn.Parameter(torch.zeros(len(common)))
         self._bags, self._scores = bags, scores
+
+    @torch.no_grad()
+    def begin(self, batch: Batch, teacher: torch.Tensor) -> None:
+        """Begin at the scale that is nearest to the teacher's logits: learning it would take many epochs."""
+        scores = self.logits(torch.from_numpy(batch.vectors), batch, 1.0)
+        scales = torch.linspace(-7, 3, 41)
+        found = torch.stack([divergence(teacher, scale.exp() * scores) for scale in scales])
+        self.scale.copy_(scales[int(found.argmin())])
 
     def logits(self, vectors: torch.Tensor, batch: Batch, temperature: float) -> torch.Tensor:
         """Return sums of gained BM25 scores."""
@@ -155,6 +163,13 @@ class Gains(Terms):
         device = self.gains.device
         weighed = holds.to(device) * self.gains[torch.from_numpy(terms.astype(np.int64))].exp()
         return self.scale.exp() * (weighed @ matrix.to(device).T)
+
+    def penalty(self, pool: I64, temperature: float) -> torch.Tensor | None:
+        """Return the mean gain of some of the pool's terms: one that no query asks for loses its place."""
+        starts, ends = self._bags.offsets[pool].astype(np.int64), self._bags.offsets[pool + 1].astype(np.int64)
+        terms = np.concatenate([self._bags.terms[a:b] for a, b in zip(starts, ends, strict=True)])
+        some = torch.from_numpy(terms[:: max(1, len(terms) // LOOKED_AT)].astype(np.int64))
+        return SPARSITY * self.gains[some].exp().mean()
 
 
 class TokenMLP(nn.Module):

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
-import numpy as np
-
 from hi2.errors import invalid
-from hi2.evaluation.peers.hybrid import ClustersOnly, Hybrid, HybridOPQ
+from hi2.evaluation.peers.hybrid import ClustersOnly, HybridOPQ
 from hi2.evaluation.peers.peer import Setting
 from hi2.index import HybridIndex
 from hi2.parts import Parts, checksum
-from hi2.types import Array, Floats
+from hi2.types import Floats
 
 
 class Trained(HybridOPQ):
@@ -83,24 +81,3 @@ class JPQ(DistillVQ):
 
     name = "IVF-JPQ"
     method = "jpq"
-
-    def search(self, vector: Floats, text: str, k: int, setting: Setting) -> Array:
-        """Map the query, then search."""
-        return Hybrid.search(self, self._mapped(vector), text, k, setting)
-
-    def search_batch(self, vectors: Floats, texts: Sequence[str], k: int, setting: Setting, *, threads: int) -> bool:
-        """Map the queries, then search."""
-        return Hybrid.search_batch(self, self._mapped(vectors), texts, k, setting, threads=threads)
-
-    def scored(self, vector: Floats, text: str, k: int, setting: Setting) -> int:
-        """Return how many documents a query scores."""
-        return Hybrid.scored(self, self._mapped(vector), text, k, setting)
-
-    def candidates(self, vector: Floats, text: str, setting: Setting) -> tuple[Array, Array] | None:
-        """Return what the mapped query's lists hold."""
-        return Hybrid.candidates(self, self._mapped(vector), text, setting)
-
-    def _mapped(self, vectors: Floats) -> Floats:
-        mapped = self._parts.query_map
-        own: Floats = vectors if mapped is None else np.ascontiguousarray(vectors @ mapped.T, np.float32)
-        return own

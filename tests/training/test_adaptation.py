@@ -1,0 +1,184 @@
+"""Labels teach a map of queries, and the index takes it up: as if every query had been mapped before the search."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the extra 'train'")
+
+import hi2  # noqa: E402
+from hi2.codecs import OPQ, PQ, SQ8, Flat  # noqa: E402
+from hi2.parts import Parts  # noqa: E402
+from hi2.selectors.clusters import KMeans  # noqa: E402
+from hi2.selectors.terms import BM25  # noqa: E402
+from hi2.training import Settings, distill  # noqa: E402
+from hi2.training.adaptation import LabelLoop, taken_up, takes_up  # noqa: E402
+from hi2.training.examples import Batch  # noqa: E402
+from hi2.training.loop import Loop  # noqa: E402
+from hi2.training.students import QueryMap  # noqa: E402
+
+LIGHT = Settings(method="light", epochs=8, batch=32, rate=0.02, hard=6, lexical=4, depth=40)
+
+
+@pytest.fixture(scope="module")
+def turned(topics):
+    """Queries of another tower: what the documents' vectors are, turned by a random orthogonal matrix."""
+    turn = np.linalg.qr(np.random.default_rng(2).standard_normal((16, 16)))[0].astype(np.float32)
+    positives = [np.flatnonzero(topics.topic == topics.topic[own[0]]).tolist() for own in topics.positives]
+    return replace(topics, query_vectors=np.ascontiguousarray(topics.query_vectors @ turn.T), positives=positives)
+
+
+def trained(topics, settings=LIGHT, **changes):
+    given = {
+        "vectors": topics.vectors,
+        "texts": topics.texts,
+        "queries": topics.queries,
+        "query_vectors": topics.query_vectors,
+        "positives": topics.positives,
+        "clusters": KMeans(12),
+        "terms": BM25(per_doc=2),
+        "codec": OPQ(subspaces=4, bits=4),
+        "settings": settings,
+        "threads": 1,
+        "progress": False,
+        **changes,
+    }
+    return distill(**given)
+
+
+def built(topics, parts, **options):
+    given = {"clusters": parts.clusters, "terms": None, "codec": parts.codec, **options}
+    return hi2.HybridIndex.build(topics.vectors, topics.texts, progress=False, threads=1, **given)
+
+
+def found(topics, index):
+    hits = index.search(topics.query_vectors, k=12, clusters=2)
+    return np.mean([np.isin(wanted, own).mean() for own, wanted in zip(hits.ids, topics.positives, strict=True)])
+
+
+@pytest.fixture(scope="module")
+def parts(turned):
+    return trained(turned)
+
+
+def test_a_tower_that_is_turned_is_turned_back(turned, parts):
+    own = parts.record["adapted"]
+    assert own["mapped"] > own["before"] + 0.1
+    assert parts.record["maps_queries"]
+    plain = trained(turned, replace(LIGHT, adapt=False))
+    assert "adapted" not in plain.record
+    assert not plain.record["maps_queries"]
+    assert found(turned, built(turned, parts)) > found(turned, built(turned, plain)) + 0.3
+
+
+def test_parts_that_were_kept_map_as_before(turned, parts, tmp_path):
+    parts.save(tmp_path / "parts")
+    loaded = Parts.load(tmp_path / "parts")
+    assert found(turned, built(turned, loaded)) == found(turned, built(turned, parts))
+
+
+def test_no_map_is_taken_that_finds_no_more(topics):
+    too_fast = replace(LIGHT, rate=1.0, epochs=2)
+    own = trained(topics, replace(LIGHT, epochs=2))
+    assert own.record["maps_queries"] == (own.record["adapted"]["mapped"] > own.record["adapted"]["before"])
+    spoilt = trained(topics, too_fast)
+    assert spoilt.record["adapted"]["mapped"] == spoilt.record["adapted"]["before"]  # best before it begins
+    assert not spoilt.record["maps_queries"]
+    plain = trained(topics, replace(too_fast, adapt=False))
+    assert np.array_equal(spoilt.clusters.centroids, plain.clusters.centroids)
+
+
+def test_labels_are_needed_and_a_codec_that_takes_it_up(turned):
+    assert "adapted" not in trained(turned, positives=None).record
+    assert "adapted" not in trained(turned, codec=OPQ(subspaces=4, residual=True)).record
+    assert "adapted" not in trained(turned, codec=Flat()).record
+    with pytest.raises(hi2.InvalidParameter, match="not residual"):
+        trained(turned, Settings(method="jpq", batch=32), codec=PQ(subspaces=4, residual=True))
+
+
+@pytest.mark.parametrize(
+    "spec", [PQ(subspaces=4), OPQ(subspaces=4), OPQ(subspaces=3), PQ(subspaces=5, bits=4)], ids=repr
+)
+@pytest.mark.parametrize("moved", [False, True])
+def test_taking_a_map_up_is_mapping_every_query(topics, spec, moved):
+    random = np.random.default_rng(5)
+    query_map = (np.eye(16) + 0.3 * random.standard_normal((16, 16))).astype(np.float32)
+    clusters = KMeans(12).fit(topics.vectors, n_docs=len(topics.vectors), threads=1)
+    codec = spec.fit(topics.vectors, threads=1)
+    if moved:  # codewords that training moved, over codes it left alone
+        first = {"encoding_" + name: array for name, array in codec.arrays.items()}
+        books = codec.arrays["codebooks"] + 0.05 * random.standard_normal(codec.arrays["codebooks"].shape)
+        codec = codec.spec.restore(16, {**codec.arrays, **first, "codebooks": books.astype(np.float32)})
+    assert takes_up(codec)
+    own_clusters, own_codec = taken_up(query_map, clusters, codec)
+    assert own_codec.encoding_name == codec.encoding_name  # no document need be encoded anew
+    assert np.array_equal(own_codec.encode(topics.vectors), codec.encode(topics.vectors))
+    before, after = (
+        hi2.HybridIndex.build(topics.vectors, clusters=a, terms=None, codec=b, progress=False)
+        for a, b in ((clusters, codec), (own_clusters, own_codec))
+    )
+    asked = topics.query_vectors[:30]
+    expected = before.search(asked @ query_map.T, k=20, clusters=3)
+    hits = after.search(asked, k=20, clusters=3)
+    np.testing.assert_allclose(hits.scores, expected.scores, atol=1e-5)
+    assert np.mean(hits.ids == expected.ids) > 0.95  # but for ties within rounding
+
+
+def test_an_index_is_refitted_without_its_vectors(turned, parts):
+    index = hi2.HybridIndex.build(
+        turned.vectors,
+        turned.texts,
+        clusters=KMeans(12),
+        terms=BM25(per_doc=2),
+        codec=OPQ(subspaces=4, bits=4),
+        keep_text=True,
+        threads=1,
+        progress=False,
+    )
+    assert max(parts.record["codec"], key=parts.record["codec"].get) != "encoded again"
+    assert found(turned, index.refit(parts)) > found(turned, index) + 0.3
+
+
+def test_a_refine_store_would_undo_it(turned, parts):
+    index = built(turned, parts, refine=SQ8())
+    with pytest.raises(hi2.InvalidParameter, match="no-adapt"):
+        index.refit(parts)
+
+
+def test_the_loss_is_the_formula_and_its_gradient_that_of_finite_differences():
+    from tests.training.test_losses import compare, softmax
+
+    random = np.random.default_rng(11)
+    torch.set_default_dtype(torch.float64)
+    try:
+        documents, asked = random.standard_normal((9, 8)), random.standard_normal((2, 8))
+        pool, positives = np.array([0, 2, 3, 5, 8]), [np.array([2]), np.array([0, 8])]
+        loop = LabelLoop({"query": QueryMap(8)}, documents, 0.5, LIGHT, folder=None, data="toy")
+        batch = Batch(asked, [], pool, positives)
+        shares = softmax(asked @ documents[pool].T / 0.5)
+        expected = -(np.log(shares[0, 1]) + np.log(shares[1, [0, 4]]).mean()) / 2
+        assert float(loop.losses(batch)["query"].detach()) == pytest.approx(expected)
+        compare(lambda: loop.losses(batch)["query"], loop.students)
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def test_a_killed_run_resumes_to_the_same_map(turned, parts, tmp_path, monkeypatch):
+    epoch, seen = Loop._one_epoch, []
+
+    def killed(self, examples):
+        seen.append(type(self))
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+        return epoch(self, examples)
+
+    monkeypatch.setattr(Loop, "_one_epoch", killed)
+    with pytest.raises(KeyboardInterrupt):
+        trained(turned, folder=tmp_path)
+    assert set(seen) == {LabelLoop}
+    resumed = trained(turned, folder=tmp_path)
+    assert resumed.record["adapted"] == parts.record["adapted"]
+    assert np.array_equal(resumed.clusters.centroids, parts.clusters.centroids)
