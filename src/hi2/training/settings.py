@@ -40,7 +40,7 @@ class Settings:
     depth: int = 200
     perplexity: float = 8.0
     patience: int = 3
-    max_queries: int = 20_000
+    max_queries: int = 12_000
     rotation: bool = False
     adapt: bool = True
     max_tokens: int = 128
