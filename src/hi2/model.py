@@ -54,6 +54,12 @@ class Model:
                     f"The '{name}' parameter must not be residual without clusters. Got {codec.spec} instead."
                 )
 
+        if self.refine is not None and self.codec.query_map is not None:
+            raise InvalidParameter(
+                "The 'refine' parameter must be None with a codec that labels taught to map queries (train with "
+                f"adapt=False, --no-adapt): it would score them as they are. Got {self.refine.spec} instead."
+            )
+
     @property
     def n_clusters(self) -> int:
         """How many clusters there are; 0 without them."""

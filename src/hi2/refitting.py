@@ -40,12 +40,6 @@ def refitted(
     """
     model = state.model
     parts.check(model)
-    if model.refine is not None and parts.record.get("maps_queries"):
-        raise invalid(
-            "parts",
-            "trained with adapt=False (--no-adapt): the refine store would undo what labels taught",
-            "mapped ones",
-        )
     if state.snapshot.n_alive == 0:
         raise Error("There is nothing to refit: the index is empty.")
     clusters = model.clusters if parts.clusters is None else parts.clusters

@@ -67,10 +67,10 @@ def parts(turned):
 def test_a_tower_that_is_turned_is_turned_back(turned, parts):
     own = parts.record["adapted"]
     assert own["mapped"] > own["before"] + 0.1
-    assert parts.record["maps_queries"]
+    assert parts.codec.query_map.shape == (16, 16)
     plain = trained(turned, replace(LIGHT, adapt=False))
     assert "adapted" not in plain.record
-    assert not plain.record["maps_queries"]
+    assert plain.codec.query_map is None
     assert found(turned, built(turned, parts)) > found(turned, built(turned, plain)) + 0.3
 
 
@@ -81,12 +81,10 @@ def test_parts_that_were_kept_map_as_before(turned, parts, tmp_path):
 
 
 def test_no_map_is_taken_that_finds_no_more(topics):
-    too_fast = replace(LIGHT, rate=1.0, epochs=2)
-    own = trained(topics, replace(LIGHT, epochs=2))
-    assert own.record["maps_queries"] == (own.record["adapted"]["mapped"] > own.record["adapted"]["before"])
+    too_fast = replace(LIGHT, rate=1.0, epochs=2)  # best before it begins
     spoilt = trained(topics, too_fast)
-    assert spoilt.record["adapted"]["mapped"] == spoilt.record["adapted"]["before"]  # best before it begins
-    assert not spoilt.record["maps_queries"]
+    assert spoilt.record["adapted"]["mapped"] == spoilt.record["adapted"]["before"]
+    assert spoilt.codec.query_map is None
     plain = trained(topics, replace(too_fast, adapt=False))
     assert np.array_equal(spoilt.clusters.centroids, plain.clusters.centroids)
 
@@ -143,9 +141,41 @@ def test_an_index_is_refitted_without_its_vectors(turned, parts):
 
 
 def test_a_refine_store_would_undo_it(turned, parts):
-    index = built(turned, parts, refine=SQ8())
+    with pytest.raises(hi2.InvalidParameter, match="no-adapt"):
+        built(turned, parts, refine=SQ8())
+    plain = {"clusters": KMeans(12), "terms": None, "codec": OPQ(subspaces=4, bits=4), "refine": SQ8()}
+    index = hi2.HybridIndex.build(turned.vectors, progress=False, threads=1, **plain)
     with pytest.raises(hi2.InvalidParameter, match="no-adapt"):
         index.refit(parts)
+
+
+@pytest.mark.parametrize("labels", [True, False])
+@pytest.mark.parametrize("codec", [OPQ(subspaces=4, bits=4), PQ(subspaces=4, bits=4)], ids=repr)
+def test_an_index_that_was_adapted_is_trained_further(turned, labels, codec):
+    first = trained(turned, codec=codec)
+    index = built(turned, first)
+    start = {"clusters": index.model.clusters, "codec": index.model.codec}
+    again = trained(turned, replace(LIGHT, epochs=2), **start, **({} if labels else {"positives": None}))
+    assert again.codec.query_map is not None
+    assert again.codec.encoding_name == first.codec.encoding_name or again.record["codec"]["encoded again"] > 0
+    assert found(turned, built(turned, again)) > found(turned, index) - 0.03
+    if labels:  # the teacher begins where the last one ended
+        assert again.record["adapted"]["before"] == pytest.approx(first.record["adapted"]["mapped"], abs=1e-6)
+
+
+def test_a_map_that_cannot_be_undone_is_not_trained_from(turned, parts):
+    flat = np.zeros((16, 16), np.float32)
+    flat[0, 0] = 1.0
+    start = trained(turned, replace(LIGHT, adapt=False))
+    clusters, codec = taken_up(flat, start.clusters, start.codec)
+    with pytest.raises(hi2.InvalidParameter, match="before it"):
+        trained(turned, clusters=clusters, codec=codec)
+
+
+def test_a_damaged_map_is_named(turned, parts, tmp_path):
+    codec = parts.codec
+    with pytest.raises(ValueError, match="map of queries"):
+        codec.spec.restore(16, {**codec.arrays, "query_map": np.eye(8, dtype=np.float32)})
 
 
 def test_the_loss_is_the_formula_and_its_gradient_that_of_finite_differences():
@@ -164,6 +194,15 @@ def test_the_loss_is_the_formula_and_its_gradient_that_of_finite_differences():
         compare(lambda: loop.losses(batch)["query"], loop.students)
     finally:
         torch.set_default_dtype(torch.float32)
+
+
+def test_what_is_lost_to_codes_is_measured_with_mapped_queries(turned, parts, tmp_path):
+    from hi2.evaluation.peers.trained import Light
+
+    parts.save(tmp_path / "light")
+    peer = Light(tmp_path / "light")
+    vector = turned.query_vectors[0]
+    np.testing.assert_allclose(peer.asked(vector), parts.codec.query_map @ vector, atol=1e-6)
 
 
 def test_a_killed_run_resumes_to_the_same_map(turned, parts, tmp_path, monkeypatch):

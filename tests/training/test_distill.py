@@ -228,7 +228,7 @@ def test_learned_baselines_learn(topics, method):
     curve = own.record["curve"]["dev"]
     assert set(curve) == {"distill-vq": {"clusters", "codec"}, "jpq": {"codec", "query"}, "ivf": {"clusters"}}[method]
     assert min(curve["codec" if "codec" in curve else "clusters"]) < next(iter(curve.values()))[0]
-    assert own.record["maps_queries"] == (method == "jpq")
+    assert (own.codec.query_map is not None) == (method == "jpq")
     assert own.terms is None or own.terms.gains is None
 
 
@@ -238,6 +238,7 @@ def test_jpq_keeps_codebooks_and_queries_of_one_epoch(topics, tmp_path, monkeypa
     curve = own.record["curve"]["dev"]
     assert curve["codec"] == curve["query"]
     assert np.argmin(curve["codec"]) == 0
+    assert np.array_equal(own.codec.query_map, np.eye(16, dtype=np.float32))
     assert np.array_equal(own.clusters.centroids, own.clusters.anchors)
 
 
@@ -291,6 +292,34 @@ def test_dense_lists_are_not_credited_at_a_cost_of_their_own():
     better = Reach(np.array([10.0, 60, 100]), np.array([0.2, 0.45, 0.55]))
     assert dense.gain_over(reference) < 0 < better.gain_over(reference)
     assert reference.gain_over(reference) == 0
+
+
+def test_a_student_that_has_settled_is_left_alone(topics, tmp_path, monkeypatch):
+    settings = Settings(method="light", epochs=9, batch=32, rate=0.3, hard=6, lexical=4, depth=40, patience=2)
+    whole = trained(topics, settings)
+    looks = {name: len(values) for name, values in whole.record["curve"]["dev"].items()}
+    assert min(looks.values()) < max(looks.values())  # or nothing settles here before the end
+    for values in whole.record["curve"]["dev"].values():
+        assert len(values) - 1 - int(np.argmin(values)) <= settings.patience
+    epoch, seen = Loop._one_epoch, []
+
+    def killed(self, examples):
+        seen.append(self._epoch)
+        if len(seen) == max(looks.values()) - 1:  # after the first has settled
+            raise KeyboardInterrupt
+        return epoch(self, examples)
+
+    monkeypatch.setattr(Loop, "_one_epoch", killed)
+    with pytest.raises(KeyboardInterrupt):
+        trained(topics, settings, folder=tmp_path)
+    resumed = trained(topics, settings, folder=tmp_path)
+    assert resumed.record["curve"] == whole.record["curve"]
+    assert np.array_equal(resumed.terms.gains, whole.terms.gains)
+
+
+def test_texts_without_a_word_teach_no_terms(topics):
+    parts = trained(topics, texts=[""] * len(topics.texts))
+    assert all(np.isfinite(values).all() for values in parts.record["curve"]["dev"].values())
 
 
 def test_rotations_learn_too(topics):

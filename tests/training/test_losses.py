@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch", reason="needs the extra 'train'")
 
 from hi2.codecs import OPQ, PQ  # noqa: E402
 from hi2.text.bags import Bags  # noqa: E402
-from hi2.training.examples import Batch  # noqa: E402
+from hi2.training.examples import Batch, best_rows  # noqa: E402
 from hi2.training.jpq import JPQLoop, _pairs  # noqa: E402
 from hi2.training.losses import commitment, divergence, temperature_for  # noqa: E402
 from hi2.training.settings import Settings  # noqa: E402
@@ -155,13 +157,39 @@ def test_jpq_moves_codebooks_and_queries_down_its_loss():
     torch.set_default_dtype(torch.float64)
     try:
         students = {"codec": codebooks(rotation=False), "query": QueryMap(8)}
-        settings = Settings(method="jpq")
-        loop = JPQLoop(students, unit(9, 8), TEMPERATURE, settings, folder=None, data="toy")
+        loop = JPQLoop(students, unit(9, 8), TEMPERATURE, Settings(method="jpq"), folder=None, data="toy")
         batch = batch_of(8)
         batch = Batch(batch.vectors, batch.terms, batch.pool, [np.array([0]), np.array([2, 5]), np.array([8])])
         compare(lambda: loop.losses(batch)["codec"], loop.students)
     finally:
         torch.set_default_dtype(torch.float32)
+
+
+def test_gains_begin_at_the_scale_that_is_nearest_to_the_teacher():
+    torch.set_default_dtype(torch.float64)
+    try:
+        student, batch = gains(), batch_of(6)
+        teacher = 0.05 * student.logits(torch.from_numpy(batch.vectors), batch, 1.0).detach()
+        before = float(divergence(teacher, student.logits(torch.from_numpy(batch.vectors), batch, 1.0)).detach())
+        student.begin(batch, teacher)
+        assert float(student.scale.detach()) == pytest.approx(np.log(0.05), abs=0.13)  # a step of the grid is 0.25
+        assert float(divergence(teacher, student.logits(torch.from_numpy(batch.vectors), batch, 1.0)).detach()) < before
+        silent = Batch(batch.vectors, [np.zeros(0, np.uint32)] * 3, batch.pool, [])
+        scale = float(student.scale.detach())
+        student.begin(silent, teacher)
+        assert float(student.scale.detach()) == scale  # nothing is known of it
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(1, 4), st.integers(1, 1500), st.integers(1, 30), st.integers(0, 2**32 - 1), st.sampled_from([3, 1000])
+)
+def test_the_best_of_a_row_are_those_of_a_stable_sort(n, width, depth, seed, levels):
+    scores = np.random.default_rng(seed).integers(0, levels, (n, width)).astype(np.float32)
+    expected = np.argsort(-scores, axis=1, kind="stable")[:, :depth]
+    assert np.array_equal(best_rows(scores, depth), expected)
 
 
 @pytest.mark.parametrize("spec", [PQ(subspaces=4, bits=4), OPQ(subspaces=4), OPQ(subspaces=4, residual=True)], ids=repr)

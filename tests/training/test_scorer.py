@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from importlib import resources
 
@@ -40,7 +41,7 @@ def backbone(tmp_path_factory):
     return str(folder)
 
 
-def trained(topics, backbone, folder, settings=FULL):
+def trained(topics, backbone, folder, settings=FULL, **changes):
     return distill(
         topics.vectors,
         topics.texts,
@@ -54,6 +55,7 @@ def trained(topics, backbone, folder, settings=FULL):
         folder=folder,
         threads=1,
         progress=False,
+        **changes,
     )
 
 
@@ -296,3 +298,12 @@ def test_too_many_layers_are_refused(backbone):
     for wrong in ({"layers": 3, "trainable": 0}, {"layers": None, "trainable": 3}):
         with pytest.raises(hi2.InvalidParameter, match="layers"):
             Backbone.load(backbone, Tokenizer.load(None), max_tokens=16, **wrong)
+
+
+def test_a_scorer_begins_alike_whether_or_not_the_teacher_learned_before(topics, backbone, tmp_path):
+    brief = replace(FULL, epochs=1, batch=64)
+    whole = trained(topics, backbone, tmp_path / "whole", brief, positives=topics.positives)
+    assert "adapted" in whole.record
+    shutil.copytree(tmp_path / "whole" / "teacher", tmp_path / "late" / "teacher")  # killed before the scorer began
+    late = trained(topics, backbone, tmp_path / "late", brief, positives=topics.positives)
+    assert late.record["curve"] == whole.record["curve"]

@@ -80,18 +80,28 @@ def run(
         raise invalid("--queries", "given with --index", None)
     else:
         given, refined = _from_index(index or Path(), queries, qrels, vectors)
+        if refined and settings.method == "jpq":
+            raise invalid(
+                "--method", "another for an index with a refine store, which scores queries as they are", "jpq"
+            )
     if not labels:
         given["positives"] = None
     settings = replace(settings, adapt=adapt and not refined)
     parts = distill(**given, settings=settings, backbone=backbone, folder=out, threads=threads, progress=bars)
     parts.save(out)
     _plot(parts.record, out)
-    record = parts.record
+    _tell(parts.record, out, mapping=settings.method in ("hi2", "light") and adapt)
+
+
+def _tell(record: Any, out: Path, *, mapping: bool) -> None:
+    """Say what was learned, and what it found."""
     typer.echo(f"Trained on {record['n_queries']:,} queries, chosen on {record['n_dev']:,}; parts in {out}.")
     if "adapted" in record:
         typer.echo(
             "found on dev by brute force {before:.4f}, by mapped queries {mapped:.4f}".format(**record["adapted"])
         )
+    elif mapping and record["labels"]:
+        typer.echo("queries are not mapped: that needs PQ or OPQ codes, not residual, and no refine store")
     for name, values in record["curve"]["dev"].items():
         typer.echo(f"{name}: loss on dev {values[0]:.3f} before, {min(values):.3f} at its best")
     if "codec" in record:

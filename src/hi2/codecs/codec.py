@@ -14,6 +14,8 @@ from hi2.types import Array, Bytes, Floats
 
 #: Arrays whose names begin so choose codes; those of the same name without it score them.
 ENCODING = "encoding_"
+#: The array that says by which linear map of queries the others were changed.
+QUERY_MAP = "query_map"
 
 
 class CodecSpec(Protocol):
@@ -51,12 +53,17 @@ class Codec:
     def encoding_name(self) -> str:
         """Names what chooses codes: codes of two codecs with one name are the same."""
         digest = hashlib.sha256(repr(self.spec).encode())
-        for name in sorted(name for name in self.arrays if not name.startswith(ENCODING)):
+        for name in sorted(name for name in self.arrays if not name.startswith(ENCODING) and name != QUERY_MAP):
             array = self.arrays.get(ENCODING + name, self.arrays[name])
             if name == "rotation" and np.array_equal(array, np.eye(*array.shape)):
                 continue  # codes are the same without it
             digest.update(name.encode() + np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
+
+    @property
+    def query_map(self) -> Floats | None:
+        """The linear map of queries that scoring has taken up, None for none."""
+        return self.arrays.get(QUERY_MAP)
 
     @property
     def dim(self) -> int:

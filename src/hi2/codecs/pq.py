@@ -10,7 +10,7 @@ import numpy as np
 
 from hi2 import _native
 from hi2.arguments import integer, normalise_integers
-from hi2.codecs.codec import ENCODING, Codec
+from hi2.codecs.codec import ENCODING, QUERY_MAP, Codec
 from hi2.errors import invalid
 from hi2.faiss_training import pinned_faiss, train_codebooks
 from hi2.types import Array, Floats
@@ -63,6 +63,9 @@ class PQ:
 def restore_product(spec: PQ, dim: int, arrays: Mapping[str, Array]) -> Codec:
     """Return the codec with these codebooks, and others that choose codes where training left those alone."""
     own = {name: arrays[name] for name in ("codebooks", "rotation") if name in arrays}
+    query_map = arrays.get(QUERY_MAP)
+    if query_map is not None and (query_map.shape != (dim, dim) or query_map.dtype != np.float32):
+        raise ValueError(f"a map of queries must be float32 of shape {(dim, dim)}, not {query_map.shape}")
     before = {name: arrays[ENCODING + name] for name in own if ENCODING + name in arrays}
     encoding = _product(dim, {**own, **before}) if before else None
     return Codec(spec, dict(arrays), _product(dim, own), encoding)

@@ -189,7 +189,7 @@ class Trial:
             wanted.append(min(1.0, sum(gain > 0 for gain in gains) / len(ideal)))
             exact = np.array(union, np.int64)
             if len(exact):
-                exact = exact[np.argsort(-(self.task.vectors[exact] @ vector), kind="stable")[:K]]
+                exact = exact[np.argsort(-(self.task.vectors[exact] @ self.peer.asked(vector)), kind="stable")[:K]]
             found.append(Measure("R", K)(self.task.gains(questions, i, exact.tolist()), ideal))
             hits = [row for row, gain in zip(own, self.task.gains(questions, i, own), strict=True) if gain > 0]
             shares += [(row in clusters, row in terms) for row in hits]

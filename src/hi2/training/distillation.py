@@ -27,7 +27,7 @@ from hi2.selectors.clusters import ClusterSelector, KMeans
 from hi2.selectors.learned import TermScorer
 from hi2.selectors.terms import BM25, LearnedTerms, TermSelector, fit_terms
 from hi2.text.bags import Bags
-from hi2.training.adaptation import adapted, mapped_examples, taken_up, takes_up
+from hi2.training.adaptation import adapted, laid_down, mapped, mapped_examples, taken_up, takes_up
 from hi2.training.density import held_back
 from hi2.training.examples import COMMON, FEW, Examples, Queries, examples_of, queries_of
 from hi2.training.jpq import JPQLoop
@@ -85,7 +85,11 @@ def distill(
         vectors, texts, clusters, terms if wants_terms or texts is not None else None, codec, metric, n_threads, bars
     )
     data = documents.vectors.read(slice(0, documents.vectors.n))
+    query_map, own_clusters, own_codec = laid_down(start.clusters, start.codec)
+    start = replace(start, clusters=own_clusters, codec=own_codec)
     asked, kept = queries_of(queries, query_vectors, encoder, positives, dev, data, start, settings)
+    if query_map is not None:
+        asked, kept = (mapped(own, query_map) for own in (asked, kept))
     train, held = (examples_of(own, data, documents.bags, start.terms, settings, bars) for own in (asked, kept))
     labels = None if start.clusters is None else start.clusters.assign(data, threads=n_threads)[0]
     work = None if folder is None else Path(folder)
@@ -104,14 +108,16 @@ def distill(
         "labels": positives is not None,
         "versions": {"python": platform.python_version(), **dict(_versions())},
     }
-    query_map = None
+    unmapped = kept.vectors
     if settings.adapt and wants_terms and positives is not None and takes_up(start.codec):
         place = None if work is None else work / "teacher"
-        name = json.dumps(record["data"])
-        query_map, record["adapted"] = adapted(train, held, data, settings, place, name, bars)
-        if query_map is not None:
-            train, held = (mapped_examples(own, query_map, data, bars) for own in (train, held))
-    run = _Run(start, documents, data, labels, query_map, settings, n_threads, bars)
+        name = json.dumps([record["data"], repr(start.terms.spec) if start.terms else None])
+        learned, record["adapted"] = adapted(train, held, data, settings, place, name, bars)
+        if learned is not None:
+            train, held = (mapped_examples(own, learned, data, bars) for own in (train, held))
+            query_map = learned if query_map is None else learned @ query_map
+    torch.manual_seed(settings.seed)  # whether or not a teacher learned in this process
+    run = _Run(start, documents, data, labels, query_map, unmapped, settings, n_threads, bars)
     return run.learn(train, held, texts, backbone, work, record)
 
 
@@ -163,12 +169,14 @@ class _Run:
         vectors: Floats,
         labels: Array | None,
         query_map: Floats | None,
+        unmapped: Floats,
         settings: Settings,
         threads: int,
         bars: Progress,
     ) -> None:
         self.start, self.bags, self.vectors, self.labels = start, documents.bags, vectors, labels
-        self.query_map, self.settings, self.threads, self.bars = query_map, settings, threads, bars
+        self.query_map, self.unmapped = query_map, unmapped
+        self.settings, self.threads, self.bars = settings, threads, bars
 
     def learn(
         self,
@@ -212,14 +220,14 @@ class _Run:
         codec = self.start.codec
         query_map, asked = self.query_map, dev.queries
         if "query" in students:
-            query_map = np.eye(self.start.dim, dtype=np.float32) + students["query"].change.detach().numpy()
-            asked = replace(asked, vectors=asked.vectors @ query_map.T)
+            learned = np.eye(self.start.dim, dtype=np.float32) + students["query"].change.detach().numpy()
+            asked = mapped(asked, learned)
+            query_map = learned if query_map is None else learned @ query_map
         if "codec" in students:
             codec, record["codec"] = self._chosen_codec(students["codec"], asked, wanted, must_learn=method == "jpq")
         terms, weights = self.start.terms, None
         if method in ("hi2", "light") and self.start.terms is not None:
             terms, weights, record["density"] = self._terms(students["terms"], scorer, dev.queries, wanted, clusters)
-        record["maps_queries"] = query_map is not None
         if query_map is not None:
             clusters, codec = taken_up(query_map, clusters, codec)
         model = Model(self.start.dim, self.start.metric, clusters, terms, codec, None, None)
@@ -335,7 +343,10 @@ class _Run:
                 documents = reconstructed(codec, unpacked(codes, codec), base)
                 found[name] = found_by_codec(dev.vectors, documents, wanted)
                 advance(1)
-        choices = [name for name in found if name != "untrained" or not must_learn]
+        if dev.vectors is not self.unmapped:
+            documents = reconstructed(before, unpacked(old, before), base)
+            found["untrained, queries as they are"] = found_by_codec(self.unmapped, documents, wanted)
+        choices = [name for name in tried if name != "untrained" or not must_learn]
         return tried[max(choices, key=lambda name: found[name])][0], found
 
     def _terms(

@@ -30,7 +30,9 @@ class Diverged(Error):
 
 @dataclass
 class Curve:
-    """Losses by epoch: on the training batches, and for every student on the dev queries; epoch 0 is before it."""
+    """Losses by epoch: on the training batches, of the students that still learn together, and for every student on the
+    dev queries until it has settled; epoch 0 is before it.
+    """
 
     train: list[float] = field(default_factory=list)
     dev: dict[str, list[float]] = field(default_factory=dict)
@@ -52,6 +54,7 @@ class Loop:
         *,
         folder: Path | None,
         data: str,
+        pace: float = 1.0,
     ) -> None:
         self.students = nn.ModuleDict(dict(students))
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -59,9 +62,9 @@ class Loop:
         self.curve = Curve(dev={name: [] for name in students})
         self._vectors, self._temperature, self._settings = vectors, temperature, settings
         learns = [parameter for parameter in self.students.parameters() if parameter.requires_grad]
-        self._adam = torch.optim.Adam(learns, lr=settings.rate)
+        self._adam = torch.optim.Adam(learns, lr=pace * settings.rate)
         self._best: dict[str, dict[str, torch.Tensor]] = {}
-        self._folder, self._epoch = folder, 0
+        self._folder, self._epoch, self._pace = folder, 0, pace
         #: What a checkpoint must be of to be gone on with; how fast and how long may change.
         fixed = {name: value for name, value in settings.to_json().items() if name not in PACE}
         self._identity = json.dumps([fixed, data, sorted(students)], sort_keys=True)
@@ -183,7 +186,7 @@ class Loop:
             self.students.load_state_dict(state["students"])
             self._adam.load_state_dict(state["adam"])
             for group in self._adam.param_groups:
-                group["lr"] = self._settings.rate
+                group["lr"] = self._pace * self._settings.rate
         except InvalidParameter:
             raise
         except Exception as error:

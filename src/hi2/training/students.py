@@ -149,6 +149,8 @@ class Gains(Terms):
     def begin(self, batch: Batch, teacher: torch.Tensor) -> None:
         """Begin at the scale that is nearest to the teacher's logits: learning it would take many epochs."""
         scores = self.logits(torch.from_numpy(batch.vectors), batch, 1.0)
+        if not scores.any():
+            return
         scales = torch.linspace(-7, 3, 41)
         found = torch.stack([divergence(teacher, scale.exp() * scores) for scale in scales])
         self.scale.copy_(scales[int(found.argmin())])
@@ -168,7 +170,9 @@ class Gains(Terms):
         """Return the mean gain of some of the pool's terms: one that no query asks for loses its place."""
         starts, ends = self._bags.offsets[pool].astype(np.int64), self._bags.offsets[pool + 1].astype(np.int64)
         terms = np.concatenate([self._bags.terms[a:b] for a, b in zip(starts, ends, strict=True)])
-        some = torch.from_numpy(terms[:: max(1, len(terms) // LOOKED_AT)].astype(np.int64))
+        if len(terms) == 0:
+            return None
+        some = torch.from_numpy(terms[:: -(-len(terms) // LOOKED_AT)].astype(np.int64))
         return SPARSITY * self.gains[some].exp().mean()
 
 

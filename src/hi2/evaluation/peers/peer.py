@@ -51,6 +51,10 @@ class Peer(ABC):
         """Return the rows a query meets by clusters and by terms, None where the system has no such lists."""
         return None
 
+    def asked(self, vector: Floats) -> Floats:
+        """Return the query as the system scores it: itself, unless the system has learned to map queries."""
+        return vector
+
     def search_batch(self, vectors: Floats, texts: Sequence[str], k: int, setting: Setting, *, threads: int) -> bool:
         """Search many at once with these threads; return whether the system can. Only its time is looked at."""
         return False

@@ -42,6 +42,11 @@ class Trained(HybridOPQ):
             progress=False,
         )
 
+    def asked(self, vector: Floats) -> Floats:
+        """Return the query as the trained codec sees it."""
+        query_map = self._parts.codec.query_map
+        return vector if query_map is None else vector @ query_map.T
+
 
 class Supervised(Trained):
     """The paper's supervised index: term scorer, centroids and distilled OPQ."""
