@@ -67,6 +67,7 @@ def parts(turned):
 def test_a_tower_that_is_turned_is_turned_back(turned, parts):
     own = parts.record["adapted"]
     assert own["mapped"] > own["before"] + 0.1
+    assert own["strength"] == max(own["tried"], key=lambda one: one["ranked"])["strength"] > 0
     assert parts.codec.query_map.shape == (16, 16)
     plain = trained(turned, replace(LIGHT, adapt=False))
     assert "adapted" not in plain.record
@@ -203,6 +204,22 @@ def test_what_is_lost_to_codes_is_measured_with_mapped_queries(turned, parts, tm
     peer = Light(tmp_path / "light")
     vector = turned.query_vectors[0]
     np.testing.assert_allclose(peer.asked(vector), parts.codec.query_map @ vector, atol=1e-6)
+
+
+def test_found_and_ranked_are_recall_and_ndcg():
+    from hi2.evaluation.measures import Measure
+    from hi2.training.reconstruction import found_and_ranked
+
+    random = np.random.default_rng(4)
+    queries, documents = (random.standard_normal((n, 8)).astype(np.float32) for n in (30, 400))
+    wanted = [np.unique(random.integers(0, 400, random.integers(1, 5))) for _ in range(30)]
+    best = np.argsort(-(queries @ documents.T), axis=1)[:, :100]
+    gains = [[float(row in own) for row in rows] for rows, own in zip(best, wanted, strict=True)]
+    expected = [
+        np.mean([Measure(name, 100)(own, [1.0] * len(asked)) for own, asked in zip(gains, wanted, strict=True)])
+        for name in ("R", "nDCG")
+    ]
+    assert found_and_ranked(queries, documents, wanted) == pytest.approx(expected)
 
 
 def test_a_killed_run_resumes_to_the_same_map(turned, parts, tmp_path, monkeypatch):

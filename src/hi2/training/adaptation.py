@@ -23,7 +23,7 @@ from hi2.selectors.clusters import ClusterSelector
 from hi2.training.examples import Batch, Examples, Queries, nearest_rows
 from hi2.training.loop import Loop
 from hi2.training.losses import temperature_for
-from hi2.training.reconstruction import found_by_codec
+from hi2.training.reconstruction import found_and_ranked
 from hi2.training.settings import Settings
 from hi2.training.students import QueryMap
 from hi2.types import I64, Floats
@@ -35,6 +35,10 @@ ALL = 1 << 20
 SLOWER, EPOCHS, PATIENCE = 0.3, 30, 3
 
 
+#: How much of what was learned is taken: the share by which dev queries are answered best, in number and rank
+#: (nDCG@100). All of it would suit the training queries more and others less: hotpotqa's dev queries reach 0.681 by all
+#: and 0.697 by half of it (0.693 unmapped), insuranceqa's 0.485 by all and 0.503 by three quarters (0.442).
+STRENGTHS = (0.25, 0.5, 0.75, 1.0)
 #: A map that loses more than this in being undone is not.
 WORST = 1e4
 
@@ -57,21 +61,31 @@ class LabelLoop(Loop):
 def adapted(
     train: Examples, dev: Examples, vectors: Floats, settings: Settings, folder: Path | None, data: str, bars: Progress
 ) -> tuple[Floats | None, dict[str, Any]]:
-    """Return the map of queries by which exhaustive search finds more on dev, or None; and what was found."""
+    """Return the map of queries by which exhaustive search answers dev queries best, or None; and what was found."""
     own = replace(settings, positives=ALL, epochs=EPOCHS, patience=PATIENCE)
     first = next(iter(train.looks(own)))
     temperature = temperature_for(first.vectors @ vectors[first.pool].T, settings.perplexity)
     query = QueryMap(vectors.shape[1])
     loop = LabelLoop({"query": query}, vectors, temperature, own, folder=folder, data=data, pace=SLOWER)
     loop.run(train, dev, bars, "adapt the teacher")
-    learned: Floats = np.eye(vectors.shape[1], dtype=np.float32) + query.cpu().change.detach().numpy()
+    plain: Floats = np.eye(vectors.shape[1], dtype=np.float32)
+    change = query.cpu().change.detach().numpy()
     wanted: Sequence[I64] = dev.queries.positives or []
-    found = {
-        name: found_by_codec(asked, vectors, wanted)
-        for name, asked in (("before", dev.queries.vectors), ("mapped", dev.queries.vectors @ learned.T))
+    with bars.phase("choose a map", 1 + len(STRENGTHS)) as advance:
+        tried = {}
+        for strength in (0.0, *STRENGTHS):
+            asked = mapped(dev.queries, plain + np.float32(strength) * change)
+            tried[strength] = found_and_ranked(asked.vectors, vectors, wanted)
+            advance(1)
+    best = max(tried, key=lambda strength: tried[strength][1])
+    record = {
+        "before": tried[0.0][0],
+        "mapped": tried[best][0],
+        "strength": best,
+        "tried": [{"strength": own, "found": found, "ranked": ranked} for own, (found, ranked) in tried.items()],
+        "curve": loop.curve.to_json(),
     }
-    record = {**found, "curve": loop.curve.to_json()}
-    return (learned if found["mapped"] > found["before"] else None), record
+    return (plain + np.float32(best) * change if best else None), record
 
 
 def mapped(queries: Queries, query_map: Floats) -> Queries:

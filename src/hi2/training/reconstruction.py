@@ -29,9 +29,17 @@ def reconstructed(codec: Codec, codes: Array, base: Floats | None) -> Floats:
 
 def found_by_codec(queries: Floats, documents: Floats, wanted: Sequence[I64]) -> float:
     """Return the share of what is wanted among the best hundred."""
-    shares = []
+    return found_and_ranked(queries, documents, wanted)[0]
+
+
+def found_and_ranked(queries: Floats, documents: Floats, wanted: Sequence[I64]) -> tuple[float, float]:
+    """Return the share of what is wanted among the best hundred, and nDCG of these."""
+    discounts = 1 / np.log2(np.arange(2, DEPTH + 2))
+    shares, ranked = [], []
     for begin in range(0, len(queries), 64):
         best = best_rows(queries[begin : begin + 64] @ documents.T, min(DEPTH, len(documents)))
-        own = wanted[begin : begin + len(best)]
-        shares += [np.isin(targets, rows).mean() for targets, rows in zip(own, best, strict=True)]
-    return float(np.mean(shares))
+        for targets, rows in zip(wanted[begin : begin + len(best)], best, strict=True):
+            hits = np.isin(rows, targets)
+            shares.append(hits.sum() / len(targets))
+            ranked.append(discounts[: len(rows)][hits].sum() / discounts[: len(targets)].sum())
+    return float(np.mean(shares)), float(np.mean(ranked))

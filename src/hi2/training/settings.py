@@ -27,8 +27,8 @@ class Settings:
     ``patience`` looks at the dev queries without a gain.
 
     ``adapt``: where there are labels, 'hi2' and 'light' first learn a linear map of queries from them and distil what
-    the mapped queries find, if that is more on dev (up to 30 epochs at 0.3 of ``rate``). Centroids and codec take the
-    map up: a search pays nothing for it, but its scores are of mapped queries, on another scale.
+    the mapped queries find, if dev is answered better so (up to 30 epochs at 0.3 of ``rate``). Centroids and codec take
+    the map up: a search pays nothing for it, but its scores are of mapped queries, on another scale.
     """
 
     method: str = "light"
