@@ -69,7 +69,7 @@ def adapted(
     loop = LabelLoop({"query": query}, vectors, temperature, own, folder=folder, data=data, pace=SLOWER)
     loop.run(train, dev, bars, "adapt the teacher")
     plain: Floats = np.eye(vectors.shape[1], dtype=np.float32)
-    change = query.cpu().change.detach().numpy()
+    change: Floats = query.cpu().change.detach().numpy()
     wanted: Sequence[I64] = dev.queries.positives or []
     with bars.phase("choose a map", 1 + len(STRENGTHS)) as advance:
         tried = {}
