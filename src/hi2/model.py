@@ -54,10 +54,10 @@ class Model:
                     f"The '{name}' parameter must not be residual without clusters. Got {codec.spec} instead."
                 )
 
-        if self.refine is not None and self.codec.query_map is not None:
+        if self.refine is not None and not self.codec.query_map is self.refine.query_map is None:
             raise InvalidParameter(
-                "The 'refine' parameter must be None with a codec that labels taught to map queries (train with "
-                f"adapt=False, --no-adapt): it would score them as they are. Got {self.refine.spec} instead."
+                "The 'refine' parameter must be None with a codec that was taught to map queries (adapt=False, "
+                f"--no-adapt, teaches none): the two would score them differently. Got {self.refine.spec} instead."
             )
 
     @property

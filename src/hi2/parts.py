@@ -93,6 +93,8 @@ class Parts:
             for name, entry in entries.items():
                 arrays[name] = map_file(folder / name, entry)
                 check_file(folder / name, entry, arrays[name])
+            if "query_map.npy" in arrays:
+                raise FormatError(f"{folder} is of an earlier version, which kept a map of queries apart. Train again.")
             weights = None
             if "weights_terms.npy" in arrays:
                 weights = Bags(*(arrays[f"weights_{name}.npy"] for name in _WEIGHTS))

@@ -106,6 +106,33 @@ def test_parts_of_recall_add_up(task):
     assert sum(parts[f"by_{side}"] for side in ("clusters_only", "terms_only", "both")) == pytest.approx(1.0)
 
 
+def test_what_codes_lose_is_measured_with_queries_as_they_are_scored(task, monkeypatch):
+    peer = Inputs().system("hi2 Flat", task)
+    one = trial.Trial.build(peer, task, threads=1)
+    setting = {"clusters": 3, "per_doc": 5}
+    plain = one._parts(setting, one.rows(task.test, setting, 100))
+    assert plain["codec_loss"] == pytest.approx(0.0, abs=1e-6)
+    monkeypatch.setattr(peer, "asked", lambda vector: -vector)
+    monkeypatch.setattr(trial, "K", 5)  # or everything is found either way
+    turned = one._parts(setting, one.rows(task.test, setting, 5))
+    assert turned["exact_recall"] < 0.9 * plain["exact_recall"]
+
+
+def test_what_timed_searches_find_is_not_searched_again(task, monkeypatch):
+    monkeypatch.setattr(trial, "CLOCKED", 3)
+    monkeypatch.setattr(trial, "TIMED_ON", 3)
+    one = trial.Trial.build(Inputs().system("hi2 Flat", task), task, threads=1)
+    setting = {"clusters": 3, "per_doc": 5}
+    asked = []
+    search = one.peer.search
+    monkeypatch.setattr(one.peer, "search", lambda *given: asked.append(given[2]) or search(*given))
+    outcome = one.measure(setting, [Measure("R", 100)], one.rows(task.test, setting, 100))
+    assert outcome.rows == one.rows(task.test, setting, 100)
+    n = len(task.test.ids)
+    warm, passes = min(20, n), 3 * 3
+    assert len(asked) == n + (warm + passes + n - 3) + n  # of this test, of the measure, of this test
+
+
 def test_an_experiment_resumes_and_tests_its_systems(task, tmp_path, monkeypatch):
     pytest.importorskip("scipy", reason="needs the extra 'lab'")
     lines = measured(POINTS, task, Results(tmp_path), Inputs(), SILENT)

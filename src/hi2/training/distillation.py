@@ -85,8 +85,9 @@ def distill(
         vectors, texts, clusters, terms if wants_terms or texts is not None else None, codec, metric, n_threads, bars
     )
     data = documents.vectors.read(slice(0, documents.vectors.n))
-    query_map, own_clusters, own_codec = laid_down(start.clusters, start.codec)
-    start = replace(start, clusters=own_clusters, codec=own_codec)
+    given = start.clusters if isinstance(clusters, ClusterSelector) else None  # fresh ones have taken up nothing
+    query_map, given, own_codec = laid_down(given, start.codec)
+    start = replace(start, clusters=start.clusters if given is None else given, codec=own_codec)
     asked, kept = queries_of(queries, query_vectors, encoder, positives, dev, data, start, settings)
     if query_map is not None:
         asked, kept = (mapped(own, query_map) for own in (asked, kept))
@@ -355,6 +356,8 @@ class _Run:
         bags, reference = self._counted()
         if scorer is None:
             gains = student.gains.detach().exp().numpy().astype(np.float32)
+            if reference.gains is not None:  # they were learned on top of
+                gains = gains * reference.gains
             trained = replace(reference, gains=gains)
             own, weights = bags, None
         else:
