@@ -63,11 +63,11 @@ def built(request, corpus, tmp_path_factory):
 def test_every_setting_gives_distinct_documents(built, corpus):
     settings = built.sweep()
     assert settings
-    for setting in (settings[0], settings[-1]):
+    for setting, fewest in ((settings[0], 0), (settings[-1], 1)):  # the one list that is opened may hold nothing
         for vector, text in zip(corpus.query_vectors[:5], corpus.query_texts[:5], strict=True):
             rows = built.search(vector, text, 10, setting)
             rows = rows[rows >= 0]
-            assert 0 < len(rows) <= 10
+            assert fewest <= len(rows) <= 10
             assert len(set(rows.tolist())) == len(rows)
             assert ((rows >= 0) & (rows < len(corpus.texts))).all()
 
