@@ -10,14 +10,15 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the extra 'train'")
 
 import hi2  # noqa: E402
+import teaching  # noqa: E402
 from hi2.codecs import OPQ, PQ, SQ8, Flat  # noqa: E402
 from hi2.parts import Parts  # noqa: E402
 from hi2.selectors.clusters import KMeans  # noqa: E402
 from hi2.selectors.terms import BM25  # noqa: E402
-from hi2.training import Settings, distill  # noqa: E402
-from hi2.training.adaptation import LabelLoop, taken_up, takes_up  # noqa: E402
+from hi2.training import Settings  # noqa: E402
+from hi2.training.adaptation import LabelLoop  # noqa: E402
 from hi2.training.examples import Batch  # noqa: E402
-from hi2.training.loop import Loop  # noqa: E402
+from hi2.training.folding import taken_up, takes_up  # noqa: E402
 from hi2.training.students import QueryMap  # noqa: E402
 
 LIGHT = Settings(method="light", epochs=8, batch=32, rate=0.02, hard=6, lexical=4, depth=40)
@@ -32,21 +33,8 @@ def turned(topics):
 
 
 def trained(topics, settings=LIGHT, **changes):
-    given = {
-        "vectors": topics.vectors,
-        "texts": topics.texts,
-        "queries": topics.queries,
-        "query_vectors": topics.query_vectors,
-        "positives": topics.positives,
-        "clusters": KMeans(12),
-        "terms": BM25(per_doc=2),
-        "codec": OPQ(subspaces=4, bits=4),
-        "settings": settings,
-        "threads": 1,
-        "progress": False,
-        **changes,
-    }
-    return distill(**given)
+    given = {"positives": topics.positives, "codec": OPQ(subspaces=4, bits=4), **changes}
+    return teaching.trained(topics, settings, **given)
 
 
 def built(topics, parts, **options):
@@ -206,8 +194,6 @@ def test_a_damaged_map_is_named(turned, parts, tmp_path):
 
 
 def test_the_loss_is_the_formula_and_its_gradient_that_of_finite_differences():
-    from tests.training.test_losses import compare, softmax
-
     random = np.random.default_rng(11)
     torch.set_default_dtype(torch.float64)
     try:
@@ -215,10 +201,10 @@ def test_the_loss_is_the_formula_and_its_gradient_that_of_finite_differences():
         pool, positives = np.array([0, 2, 3, 5, 8]), [np.array([2]), np.array([0, 8])]
         loop = LabelLoop({"query": QueryMap(8)}, documents, 0.5, LIGHT, folder=None, data="toy")
         batch = Batch(asked, [], pool, positives)
-        shares = softmax(asked @ documents[pool].T / 0.5)
+        shares = teaching.softmax(asked @ documents[pool].T / 0.5)
         expected = -(np.log(shares[0, 1]) + np.log(shares[1, [0, 4]]).mean()) / 2
         assert float(loop.losses(batch)["query"].detach()) == pytest.approx(expected)
-        compare(lambda: loop.losses(batch)["query"], loop.students)
+        teaching.compare(lambda: loop.losses(batch)["query"], loop.students)
     finally:
         torch.set_default_dtype(torch.float32)
 
@@ -249,18 +235,10 @@ def test_found_and_ranked_are_recall_and_ndcg():
 
 
 def test_a_killed_run_resumes_to_the_same_map(turned, parts, tmp_path, monkeypatch):
-    epoch, seen = Loop._one_epoch, []
-
-    def killed(self, examples):
-        seen.append(type(self))
-        if len(seen) == 3:
-            raise KeyboardInterrupt
-        return epoch(self, examples)
-
-    monkeypatch.setattr(Loop, "_one_epoch", killed)
+    begun = teaching.kill_at(monkeypatch, 3)
     with pytest.raises(KeyboardInterrupt):
         trained(turned, folder=tmp_path)
-    assert set(seen) == {LabelLoop}
+    assert begun == [(LabelLoop, 0), (LabelLoop, 1), (LabelLoop, 2)]
     resumed = trained(turned, folder=tmp_path)
     assert resumed.record["adapted"] == parts.record["adapted"]
     assert np.array_equal(resumed.clusters.centroids, parts.clusters.centroids)

@@ -10,11 +10,12 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the extra 'train'")
 
 import hi2  # noqa: E402
+import teaching  # noqa: E402
 from hi2.codecs import OPQ, PQ, Flat  # noqa: E402
 from hi2.parts import Parts  # noqa: E402
 from hi2.selectors.clusters import KMeans  # noqa: E402
 from hi2.selectors.terms import BM25  # noqa: E402
-from hi2.training import Settings, distill  # noqa: E402
+from hi2.training import Settings  # noqa: E402
 from hi2.training import loop as loop_module  # noqa: E402
 from hi2.training.loop import CHECKPOINT, Diverged, Loop  # noqa: E402
 
@@ -22,20 +23,7 @@ LIGHT = Settings(method="light", epochs=6, batch=32, rate=0.05, hard=6, lexical=
 
 
 def trained(topics, settings=LIGHT, **changes):
-    given = {
-        "vectors": topics.vectors,
-        "texts": topics.texts,
-        "queries": topics.queries,
-        "query_vectors": topics.query_vectors,
-        "clusters": KMeans(12),
-        "terms": BM25(per_doc=2),
-        "codec": PQ(subspaces=4, bits=4),
-        "settings": settings,
-        "threads": 1,
-        "progress": False,
-        **changes,
-    }
-    return distill(**given)
+    return teaching.trained(topics, settings, **changes)
 
 
 def reach(topics, index, **options):
@@ -96,20 +84,12 @@ def test_the_same_seed_gives_the_same_parts(topics, parts):
 
 
 def test_a_killed_run_resumes_to_the_same_result(topics, parts, tmp_path, monkeypatch):
-    epoch, seen = Loop._one_epoch, []
-
-    def killed(self, examples):
-        seen.append(self._epoch)
-        if len(seen) == 4:
-            raise KeyboardInterrupt
-        return epoch(self, examples)
-
-    monkeypatch.setattr(Loop, "_one_epoch", killed)
+    begun = teaching.kill_at(monkeypatch, 4)
     with pytest.raises(KeyboardInterrupt):
         trained(topics, folder=tmp_path)
     assert (tmp_path / "checkpoints" / CHECKPOINT).is_file()
     resumed = trained(topics, folder=tmp_path)
-    assert seen[4] == 3  # the epoch that was interrupted, not the first
+    assert begun[4] == (Loop, 3)  # the epoch that was interrupted, not the first
     assert np.array_equal(resumed.terms.gains, parts.terms.gains)
     assert np.array_equal(resumed.clusters.centroids, parts.clusters.centroids)
     assert resumed.record["curve"] == parts.record["curve"]
@@ -268,15 +248,7 @@ def test_jpq_takes_its_negatives_from_the_live_ranking(topics, residual):
 def test_other_methods_resume_to_the_same_result_too(topics, method, tmp_path, monkeypatch):
     settings = Settings(method=method, epochs=3, batch=32, rate=0.01, depth=40)
     whole = trained(topics, settings)
-    epoch, seen = Loop._one_epoch, []
-
-    def killed(self, examples):
-        seen.append(self._epoch)
-        if len(seen) == 2:
-            raise KeyboardInterrupt
-        return epoch(self, examples)
-
-    monkeypatch.setattr(Loop, "_one_epoch", killed)
+    teaching.kill_at(monkeypatch, 2)
     with pytest.raises(KeyboardInterrupt):
         trained(topics, settings, folder=tmp_path)
     resumed = trained(topics, settings, folder=tmp_path)
@@ -301,15 +273,7 @@ def test_a_student_that_has_settled_is_left_alone(topics, tmp_path, monkeypatch)
     assert min(looks.values()) < max(looks.values())  # or nothing settles here before the end
     for values in whole.record["curve"]["dev"].values():
         assert len(values) - 1 - int(np.argmin(values)) <= settings.patience
-    epoch, seen = Loop._one_epoch, []
-
-    def killed(self, examples):
-        seen.append(self._epoch)
-        if len(seen) == max(looks.values()) - 1:  # after the first has settled
-            raise KeyboardInterrupt
-        return epoch(self, examples)
-
-    monkeypatch.setattr(Loop, "_one_epoch", killed)
+    teaching.kill_at(monkeypatch, max(looks.values()) - 1)  # after the first has settled
     with pytest.raises(KeyboardInterrupt):
         trained(topics, settings, folder=tmp_path)
     resumed = trained(topics, settings, folder=tmp_path)

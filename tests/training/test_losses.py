@@ -16,14 +16,10 @@ from hi2.training.jpq import JPQLoop, _pairs  # noqa: E402
 from hi2.training.losses import commitment, divergence, temperature_for  # noqa: E402
 from hi2.training.settings import Settings  # noqa: E402
 from hi2.training.students import Centroids, Codebooks, Gains, QueryMap  # noqa: E402
+from teaching import compare, softmax  # noqa: E402
 
 RANDOM = np.random.default_rng(3)
 TEMPERATURE = 0.1
-
-
-def softmax(logits):
-    weights = np.exp(logits - logits.max(-1, keepdims=True))
-    return weights / weights.sum(-1, keepdims=True)
 
 
 def kl(teacher, student):
@@ -131,26 +127,6 @@ def test_gradients_are_those_of_finite_differences(name):
         compare(loss, student)
     finally:
         torch.set_default_dtype(torch.float32)
-
-
-def compare(loss, module):
-    """Some gradients of every parameter against what a small step changes."""
-    loss().backward()
-    moved = 0
-    for parameter in module.parameters():
-        if not parameter.requires_grad:
-            continue
-        flat, gradient = parameter.data.view(-1), parameter.grad.view(-1)
-        for place in RANDOM.permutation(len(flat))[:12].tolist():
-            before, step = float(flat[place]), 1e-6
-            flat[place] = before + step
-            above = float(loss().detach())
-            flat[place] = before - step
-            below = float(loss().detach())
-            flat[place] = before
-            assert float(gradient[place]) == pytest.approx((above - below) / (2 * step), abs=2e-6, rel=1e-4)
-            moved += abs(above - below) > 0
-    assert moved >= 5
 
 
 def test_jpq_moves_codebooks_and_queries_down_its_loss():

@@ -35,7 +35,7 @@ def run(
     trainable_layers: int = typer.Option(0, help="Layers of the transformer that learn too."),
     labels: bool = typer.Option(True, help="Learn from judgements where there are any; else from the teacher alone."),
     adapt: bool = typer.Option(
-        True, help="Let judgements teach a map of queries first, at no cost to a search; not with a refine store."
+        True, help="Let judgements teach a map of queries first, which PQ or OPQ take up; not with a refine store."
     ),
     epochs: int = typer.Option(12, help="Epochs at most."),
     batch: int = typer.Option(64, help="Queries a batch."),

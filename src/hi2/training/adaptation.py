@@ -1,7 +1,6 @@
 """Whom to learn from? Where there are labels, queries are first mapped so that the teacher itself finds more.
 
-The map is linear. Queries meet an index only in products with centroids and in the codec's rotation, so both take it up
-and documents stay where they are: with OPQ a search pays nothing for it, with PQ a rotation.
+The map is linear, so that the index can take it up (``hi2.training.folding``).
 """
 
 from __future__ import annotations
@@ -15,11 +14,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from hi2.codecs import PQ, Codec
-from hi2.codecs.codec import ENCODING, QUERY_MAP
-from hi2.errors import invalid
 from hi2.progress import Progress
-from hi2.selectors.clusters import ClusterSelector
 from hi2.training.examples import Batch, Examples, Queries, nearest_rows
 from hi2.training.loop import Loop
 from hi2.training.losses import temperature_for
@@ -33,14 +28,10 @@ ALL = 1 << 20
 #: A map of so many numbers learns more slowly, and longer, than what is distilled: as fast, insuranceqa's dev queries
 #: find 0.836 instead of 0.847 of what answers them (0.775 unmapped). It ends after so many looks without a gain.
 SLOWER, EPOCHS, PATIENCE = 0.3, 30, 3
-
-
 #: How much of what was learned is taken: the share by which dev queries are answered best, in number and rank
 #: (nDCG@100). All of it would suit the training queries more and others less: hotpotqa's dev queries reach 0.681 by all
 #: and 0.697 by half of it (0.693 unmapped), insuranceqa's 0.485 by all and 0.503 by three quarters (0.442).
 STRENGTHS = (0.25, 0.5, 0.75, 1.0)
-#: A map that loses more than this in being undone is not.
-WORST = 1e4
 
 
 class LabelLoop(Loop):
@@ -97,41 +88,3 @@ def mapped_examples(examples: Examples, query_map: Floats, vectors: Floats, bars
     """Return the examples as the adapted teacher sees them."""
     queries = mapped(examples.queries, query_map)
     return replace(examples, queries=queries, nearest=nearest_rows(queries, vectors, examples.nearest.shape[1], bars))
-
-
-def takes_up(codec: Codec) -> bool:
-    """Whether a map of queries can become part of a codec: product codes, not on top of anchors."""
-    return isinstance(codec.spec, PQ) and not codec.spec.residual
-
-
-def taken_up(query_map: Floats, clusters: ClusterSelector | None, codec: Codec) -> tuple[ClusterSelector | None, Codec]:
-    """Return centroids and codec that score a query as these would score it mapped; codes are chosen as before."""
-    if clusters is not None:
-        clusters = replace(clusters, centroids=np.ascontiguousarray(clusters.centroids @ query_map))
-    books = codec.arrays["codebooks"]
-    rotation = codec.arrays.get("rotation")
-    if rotation is None:
-        rotation = np.eye(books.shape[0] * books.shape[2], codec.dim, dtype=np.float32)
-    arrays = {
-        ENCODING + "codebooks": books,
-        ENCODING + "rotation": rotation,
-        **codec.arrays,
-        "rotation": np.ascontiguousarray(rotation @ query_map),
-        QUERY_MAP: query_map,
-    }
-    return clusters, codec.spec.restore(codec.dim, arrays)
-
-
-def laid_down(clusters: ClusterSelector | None, codec: Codec) -> tuple[Floats | None, ClusterSelector | None, Codec]:
-    """Return the map that parts have taken up, if any, and the parts without it: training goes on from there."""
-    query_map = codec.query_map
-    if query_map is None:
-        return None, clusters, codec
-    if np.linalg.cond(query_map) > WORST:
-        raise invalid("codec", "one whose map of queries can be undone; train from the index before it", "another")
-    back = np.linalg.inv(query_map.astype(np.float64)).astype(np.float32)
-    if clusters is not None:
-        clusters = replace(clusters, centroids=np.ascontiguousarray(clusters.centroids @ back))
-    arrays = {name: array for name, array in codec.arrays.items() if name != QUERY_MAP}
-    arrays["rotation"] = np.ascontiguousarray(arrays["rotation"] @ back)
-    return query_map, clusters, codec.spec.restore(codec.dim, arrays)

@@ -27,9 +27,10 @@ from hi2.selectors.clusters import ClusterSelector, KMeans
 from hi2.selectors.learned import TermScorer
 from hi2.selectors.terms import BM25, LearnedTerms, TermSelector, fit_terms
 from hi2.text.bags import Bags
-from hi2.training.adaptation import adapted, laid_down, mapped, mapped_examples, taken_up, takes_up
+from hi2.training.adaptation import adapted, mapped, mapped_examples
 from hi2.training.density import held_back
 from hi2.training.examples import COMMON, FEW, Examples, Queries, examples_of, queries_of
+from hi2.training.folding import laid_down, one_map, taken_up, takes_up
 from hi2.training.jpq import JPQLoop
 from hi2.training.loop import Loop
 from hi2.training.losses import temperature_for
@@ -116,7 +117,7 @@ def distill(
         learned, record["adapted"] = adapted(train, held, data, settings, place, name, bars)
         if learned is not None:
             train, held = (mapped_examples(own, learned, data, bars) for own in (train, held))
-            query_map = learned if query_map is None else learned @ query_map
+            query_map = one_map(query_map, learned)
     torch.manual_seed(settings.seed)  # whether or not a teacher learned in this process
     run = _Run(start, documents, data, labels, query_map, unmapped, settings, n_threads, bars)
     return run.learn(train, held, texts, backbone, work, record)
@@ -223,7 +224,7 @@ class _Run:
         if "query" in students:
             learned = np.eye(self.start.dim, dtype=np.float32) + students["query"].change.detach().numpy()
             asked = mapped(asked, learned)
-            query_map = learned if query_map is None else learned @ query_map
+            query_map = one_map(query_map, learned)
         if "codec" in students:
             codec, record["codec"] = self._chosen_codec(students["codec"], asked, wanted, must_learn=method == "jpq")
         terms, weights = self.start.terms, None
@@ -343,10 +344,9 @@ class _Run:
             for name, (codec, codes) in tried.items():
                 documents = reconstructed(codec, unpacked(codes, codec), base)
                 found[name] = found_by_codec(dev.vectors, documents, wanted)
+                if name == "untrained" and dev.vectors is not self.unmapped:
+                    found["untrained, queries as they are"] = found_by_codec(self.unmapped, documents, wanted)
                 advance(1)
-        if dev.vectors is not self.unmapped:
-            documents = reconstructed(before, unpacked(old, before), base)
-            found["untrained, queries as they are"] = found_by_codec(self.unmapped, documents, wanted)
         choices = [name for name in tried if name != "untrained" or not must_learn]
         return tried[max(choices, key=lambda name: found[name])][0], found
 
