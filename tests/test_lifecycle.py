@@ -218,6 +218,15 @@ def test_everything_can_be_deleted_and_the_index_lives_on(small, corpus, tmp_pat
     assert hi2.HybridIndex.open(tmp_path / "a").ids() == ["a", "b"]
 
 
+def test_an_index_whose_documents_are_all_deleted_can_be_saved(small, corpus, tmp_path):
+    small.delete(small.ids())
+    small.save(tmp_path / "a")
+    with hi2.HybridIndex.open(tmp_path / "a", "w") as empty:
+        assert len(empty) == 0
+        empty.add(corpus.vectors[:1], corpus.texts[:1], ids=["a"])
+        assert empty.search(corpus.vectors[0], corpus.texts[0]).ids.tolist() == ["a"]
+
+
 def test_segments_stay_few_however_documents_come(corpus):
     index = hi2.HybridIndex.build(corpus.vectors[:8], corpus.texts[:8], ids=corpus.ids[:8])
     for i in range(8, 300):

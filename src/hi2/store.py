@@ -369,15 +369,17 @@ def new_folder(folder: Path) -> Iterator[Writer]:
 def write_copy(folder: Path, state: State, progress: Progress) -> None:
     """Write a state as a new folder."""
     with new_folder(folder) as writer:
-        lives = []
-        for live in state.snapshot.lives:
-            sink = writer.new_segment_sink()
-            for name, array in live.segment.arrays.items():
-                put_array(sink, name, array)
-            segment = writer.open_segment(state.model, live.segment.meta, sink)
-            lives.append(Live(segment, live.alive))
-        writer.commit(replace(state, snapshot=Snapshot(tuple(lives))), progress)
-        del lives, segment  # Windows renames no folder whose files are mapped
+        # No name here keeps a map: Windows renames no folder whose files are mapped.
+        lives = tuple(Live(_copied(writer, state.model, live.segment), live.alive) for live in state.snapshot.lives)
+        writer.commit(replace(state, snapshot=Snapshot(lives)), progress)
+        del lives
+
+
+def _copied(writer: Writer, model: Model, segment: Segment) -> Segment:
+    sink = writer.new_segment_sink()
+    for name, array in segment.arrays.items():
+        put_array(sink, name, array)
+    return writer.open_segment(model, segment.meta, sink)
 
 
 def _live_json(live: Live) -> dict[str, Any]:
