@@ -26,6 +26,13 @@ def test_counts_and_bytes(corpus, tmp_path):
     assert info["bytes_per_doc"] == pytest.approx(sum(parts.values()) / n)
 
 
+def test_an_array_of_unknown_purpose_is_counted(corpus):
+    index = hi2.HybridIndex.build(corpus.vectors[:20], corpus.texts[:20])
+    segment = index._state.snapshot.lives[0].segment
+    segment.arrays = {**segment.arrays, "of_a_later_release.npy": np.zeros(100, np.uint8)}
+    assert index.info()["bytes"]["other"] == 100
+
+
 def test_bytes_a_document_stay_small(corpus):
     """Everything but codes, ids' characters, text and model; the list directory weighs on a collection this small."""
     index = hi2.HybridIndex.build(corpus.vectors, corpus.texts, ids=corpus.ids, codec=hi2.PQ(5))

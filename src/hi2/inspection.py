@@ -28,6 +28,7 @@ _PARTS = {
     "copy": "copies",
     "term": "terms",
     "id_characters": "id_characters",
+    "ids.npy": "id_characters",
     "id": "ids",
     "by_id": "ids",
     "rows": "ids",
@@ -80,9 +81,7 @@ def _bytes_by_part(snapshot: Snapshot) -> dict[str, int]:
     parts: dict[str, int] = {}
     for live in snapshot.lives:
         for name, n in live.segment.n_bytes.items():
-            part = (
-                "id_characters" if name == "ids.npy" else next(p for key, p in _PARTS.items() if name.startswith(key))
-            )
+            part = next((part for prefix, part in _PARTS.items() if name.startswith(prefix)), "other")
             parts[part] = parts.get(part, 0) + n
         if live.alive is not None:
             parts["alive"] = parts.get("alive", 0) + live.alive.nbytes
