@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import hi2
 from hi2.errors import FormatError, InvalidParameter, ReadOnly
 from hi2.profiles import Profile
+from hi2.storage.manifest import serialise
 
 K = 20
 
@@ -147,6 +149,31 @@ def test_profiles_are_kept_on_disk_and_go_with_their_model(made, tmp_path):
     with pytest.raises(InvalidParameter, match="another model"):
         other.add_profile("given", profile)
     assert not other.profiles
+
+
+@pytest.fixture
+def with_profile(made, tmp_path):
+    index = fresh(made)
+    index.add_profile("mine", Profile(clusters=3, model=index.model.fingerprint))
+    index.save(tmp_path / "a")
+    return tmp_path / "a"
+
+
+def test_a_search_with_a_profile_does_not_read_the_model(made, with_profile):
+    """A profile is checked against the model when it is added, and by verify(); a query pays for neither."""
+    opened = hi2.HybridIndex.open(with_profile)
+    assert opened.search(made[1][0], profile="mine").n_scored < len(opened)
+    assert "fingerprint" not in vars(opened.model)
+    opened.verify()
+
+
+def test_verify_finds_a_profile_of_another_model(with_profile):
+    path = with_profile / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["profiles"]["mine"]["model"] = "0" * 64
+    path.write_bytes(serialise(manifest))
+    with pytest.raises(FormatError, match="another model"):
+        hi2.HybridIndex.open(with_profile).verify()
 
 
 @pytest.mark.parametrize(

@@ -484,7 +484,6 @@ class HybridIndex:
         if profile is None:
             known = ", ".join(state.profiles) or "there is none: tune() makes them"
             raise invalid("profile", f"one that this index has ({known})", repr(name))
-        profile.check(state.model)
         given = {key: value for key, value in chosen.items() if value is not None}
         return {**profile.arguments(), **given, "benefit": profile.benefit}
 

@@ -146,6 +146,8 @@ def verify(state: State, stored: Stored | None) -> None:
         for number, live in enumerate(state.snapshot.lives):
             _verify_segment(state.model, live, number)
         _verify_ids_once(state.snapshot)
+        for profile in state.profiles.values():
+            profile.check(state.model)
         if any(live.segment.id_column().next_integer() > state.next_id for live in state.snapshot.lives):
             raise FormatError("The manifest's next_id is an id that is in use.")
     except FormatError:

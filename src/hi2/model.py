@@ -91,7 +91,7 @@ class Model:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Names the parts: the same for the same specs and the same arrays."""
+        """Names the parts: the same for the same specs and the same arrays. Reads every array once."""
         sink = MemorySink()
         digest = hashlib.sha256(json.dumps(self.write(sink), sort_keys=True).encode())
         for name, array in sorted(sink.arrays.items()):
@@ -224,8 +224,3 @@ def _read_codec(name: str, dim: int, meta: Mapping[str, Any], arrays: Mapping[st
     prefix = f"{name}_"
     own = {key[len(prefix) : -4]: array for key, array in arrays.items() if key.startswith(prefix)}
     return spec.restore(dim, own)
-
-
-def fingerprint(meta: Mapping[str, Any], checksums: Mapping[str, str]) -> str:
-    """Return a name for a stored model: the same for the same specs and the same arrays."""
-    return hashlib.sha256(json.dumps([meta, checksums], sort_keys=True).encode()).hexdigest()

@@ -6,6 +6,8 @@ that neither the new nor the previous manifest names are then removed.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import shutil
 import uuid
@@ -20,7 +22,7 @@ from hi2 import _native
 from hi2.drift import Added
 from hi2.errors import Error, FormatError, invalid
 from hi2.merging import merge_segments, plan_merge
-from hi2.model import Model, fingerprint
+from hi2.model import Model
 from hi2.profiles import Profile
 from hi2.progress import Phase, Progress
 from hi2.segment import Segment, SegmentFiles, SegmentMeta
@@ -149,9 +151,9 @@ def check_files(stored: Stored) -> None:
     manifest, snapshot = stored.manifest, stored.state.snapshot
     with _well_formed(stored.folder):
         model = manifest["model"]
-        checksums = {name: entry["sha256"] for name, entry in model["files"].items()}
+        checksum = _model_checksum(model["parts"], _entries(model["files"]))
         stated = [manifest["n_docs"], *(data["n_alive"] for data in manifest["segments"]), model["fingerprint"]]
-        actual = [snapshot.n_alive, *(live.n_alive for live in snapshot.lives), fingerprint(model["parts"], checksums)]
+        actual = [snapshot.n_alive, *(live.n_alive for live in snapshot.lives), checksum]
         if stated != actual:
             raise FormatError(f"{stored.folder / MANIFEST} states {stated} where the files hold {actual}.")
 
@@ -178,6 +180,12 @@ def _well_formed(folder: Path) -> Iterator[None]:
 
 def _entries(data: Mapping[str, Any]) -> dict[str, FileEntry]:
     return {str(name): FileEntry.from_json(entry) for name, entry in data.items()}
+
+
+def _model_checksum(parts: Mapping[str, Any], files: Mapping[str, FileEntry]) -> str:
+    """The manifest's own checksum of the model's description and files; profiles name a model by its contents."""
+    checksums = {name: entry.sha256 for name, entry in files.items()}
+    return hashlib.sha256(json.dumps([parts, checksums], sort_keys=True).encode()).hexdigest()
 
 
 def _child(folder: Path, name: str) -> Path:
@@ -287,10 +295,9 @@ class Writer:
         sink = FolderSink(folder)
         meta = model.write(sink)
         sync_folder(folder)
-        checksums = {name: entry.sha256 for name, entry in sink.entries.items()}
         files = {name: entry.to_json() for name, entry in sink.entries.items()}
-        name = fingerprint(meta, checksums)
-        return {"folder": folder.name, "parts": meta, "files": files, "fingerprint": name}
+        checksum = _model_checksum(meta, sink.entries)
+        return {"folder": folder.name, "parts": meta, "files": files, "fingerprint": checksum}
 
     def _write_alive(self, live: Live, generation: int) -> Live:
         files = live.segment.files
