@@ -6,6 +6,7 @@ import gc
 import json
 import os
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 import hi2
 from hi2 import changes, merging, store
 from hi2.index import HybridIndex
+from hi2.storage.arrays import map_file
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
@@ -174,6 +176,29 @@ def test_a_reader_keeps_its_snapshot_through_merges_and_garbage_collection(small
     reader.verify()  # its files are gone from the folder, its maps are whole
     assert reader.get(corpus.ids[0])["text"] == corpus.texts[0]
     assert len(list((tmp_path / "a").glob("segment-*"))) <= 2  # the current one and the previous
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="this system does not list its maps")
+def test_a_commit_keeps_one_map_of_every_file(corpus, tmp_path):
+    """Nothing that was written is read back."""
+    with hi2.HybridIndex.build(corpus.vectors[:50], corpus.texts[:50], path=tmp_path / "a") as index:
+        index.add(corpus.vectors[50:60], corpus.texts[50:60])
+        index.commit()
+        lines = Path("/proc/self/maps").read_text().splitlines()
+        mapped = [line.split()[-1] for line in lines if str(tmp_path) in line]
+        assert mapped
+        assert len(mapped) == len(set(mapped))
+        index.verify()
+        assert index.info()["generation"] == 2
+
+
+def test_a_build_on_disk_is_read_once(corpus, tmp_path, monkeypatch):
+    opened = []
+    monkeypatch.setattr(store, "map_file", lambda path, *args, **kwargs: opened.append(path) or map_file(path, *args))
+    with hi2.HybridIndex.build(corpus.vectors[:50], corpus.texts[:50], path=tmp_path / "a"):
+        read = [path for path in opened if path.is_relative_to(tmp_path / "a")]
+        assert read
+        assert len(read) == len(set(read))
 
 
 def test_uncommitted_changes_are_dropped(small, corpus, tmp_path):

@@ -30,6 +30,7 @@ from hi2.selectors.clusters import ClusterSelector, KMeans
 from hi2.selectors.terms import BM25, TermSelector, TermWeights
 from hi2.shaping import Shape, shaped
 from hi2.snapshot import EMPTY, Place, stored_of
+from hi2.storage.manifest import read_manifest
 from hi2.store import State, Stored, Writer, read_index, write_copy
 from hi2.types import Hits, Id
 from hi2.vectors import METRICS
@@ -172,7 +173,7 @@ class HybridIndex:
             stored = read_index(folder, mmap=mmap)
             _check_encoder(stored.state.model, encoder)
             return cls(stored.state, stored=stored, encoder=encoder)
-        read_index(folder)  # a folder that is no index gets no lock file
+        read_manifest(folder)  # a folder that is no index gets no lock file
         try:
             writer = Writer(folder)
         except OSError as error:
@@ -580,8 +581,8 @@ class HybridIndex:
         with self._changing():
             if self._writer is None:
                 raise Error("There is nothing to commit to: the index is in memory. Use save(path), then open it.")
-            self._state = self._writer.commit(self._state, Progress.of(progress))
-            self._stored = read_index(self._writer.folder)
+            self._stored = self._writer.commit(self._state, Progress.of(progress))
+            self._state = self._stored.state
 
     def refit(
         self,

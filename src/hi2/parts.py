@@ -92,7 +92,7 @@ class Parts:
             arrays: dict[str, Array] = {}
             for name, entry in entries.items():
                 arrays[name] = map_file(folder / name, entry)
-                check_file(folder / name, entry, arrays[name])
+                check_file(folder / name, entry)
             if "query_map.npy" in arrays:
                 raise FormatError(f"{folder} is of an earlier version, which kept a map of queries apart. Train again.")
             weights = None

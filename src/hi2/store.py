@@ -27,7 +27,16 @@ from hi2.profiles import Profile
 from hi2.progress import Phase, Progress
 from hi2.segment import Segment, SegmentFiles, SegmentMeta
 from hi2.snapshot import Live, Snapshot
-from hi2.storage.arrays import FileEntry, FolderSink, check_file, map_file, put_array, write_file
+from hi2.storage.arrays import (
+    FileEntry,
+    FolderSink,
+    MemorySink,
+    check_array,
+    check_file,
+    map_file,
+    put_array,
+    write_file,
+)
 from hi2.storage.lock import WriterLock
 from hi2.storage.manifest import MANIFEST, PREVIOUS, read_manifest, sync_folder, write_manifest
 from hi2.types import Array
@@ -67,12 +76,11 @@ class State:
 
 @dataclass(frozen=True)
 class Stored:
-    """A state as it was read from a folder."""
+    """A state as a folder holds it."""
 
     folder: Path
     state: State
     manifest: Mapping[str, Any]
-    arrays: Mapping[Path, Array]
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
@@ -100,20 +108,16 @@ def _read(folder: Path, manifest: Mapping[str, Any], *, mmap: bool) -> Stored:
         arrays = {name: map_file(_child(model_folder, name), files[name], mmap=mmap) for name in files}
         model = Model.read(model_meta["parts"], arrays)
         lives = tuple(_read_live(folder, model, data, mmap=mmap) for data in manifest["segments"])
-        mapped = {model_folder / name: array for name, array in arrays.items()}
-        for live in lives:
-            mapped |= _live_arrays(folder, live)
         drift = manifest["drift"]
         df = None
         if drift["df"] is not None:
-            path = _child(folder, drift["df"]["file"])
-            df = mapped[path] = map_file(path, FileEntry.from_json(drift["df"]), mmap=mmap)
+            df = map_file(_child(folder, drift["df"]["file"]), FileEntry.from_json(drift["df"]), mmap=mmap)
             if df.shape != (model.n_terms,):
                 raise FormatError(f"{folder}: the drift statistics are not of {model.n_terms} terms.")
         added = Added(int(drift["n_docs"]), int(drift["n_tokens"]), df)
         profiles = {str(name): Profile.from_json(own) for name, own in manifest.get("profiles", {}).items()}
         state = State(model, Snapshot(lives), added, int(manifest["next_id"]), bool(manifest["keep_text"]), profiles)
-        return Stored(folder, state, manifest, mapped)
+        return Stored(folder, state, manifest)
     raise AssertionError("unreachable")
 
 
@@ -132,22 +136,14 @@ def _read_live(folder: Path, model: Model, data: Mapping[str, Any], *, mmap: boo
     return Live(segment, alive, (name, entry))
 
 
-def _live_arrays(folder: Path, live: Live) -> dict[Path, Array]:
-    """The arrays of a segment on disk by their paths."""
-    if live.segment.files is None:
-        return {}
-    own = folder / live.segment.files.folder
-    arrays = {own / name: array for name, array in live.segment.arrays.items()}
-    if live.alive is not None and live.alive_file is not None:
-        arrays[own / live.alive_file[0]] = live.alive
-    return arrays
-
-
 def check_files(stored: Stored) -> None:
     """Raise FormatError if a file of the state is not what was written, or the manifest contradicts the files."""
     read_manifest(stored.folder)
     for path, entry in _files(stored.folder, stored.manifest):
-        check_file(path, entry, stored.arrays[path])
+        try:
+            check_file(path, entry)
+        except FileNotFoundError:  # a later commit has removed it: what is open must still be what was written
+            check_array(path, entry, _open_arrays(stored)[path])
     manifest, snapshot = stored.manifest, stored.state.snapshot
     with _well_formed(stored.folder):
         model = manifest["model"]
@@ -156,6 +152,22 @@ def check_files(stored: Stored) -> None:
         actual = [snapshot.n_alive, *(live.n_alive for live in snapshot.lives), checksum]
         if stated != actual:
             raise FormatError(f"{stored.folder / MANIFEST} states {stated} where the files hold {actual}.")
+
+
+def _open_arrays(stored: Stored) -> dict[Path, Array]:
+    """The arrays of a state by the files that the manifest names for them."""
+    state, manifest, folder = stored.state, stored.manifest, stored.folder
+    sink = MemorySink()
+    state.model.write(sink)
+    arrays = {folder / manifest["model"]["folder"] / name: array for name, array in sink.arrays.items()}
+    for live, data in zip(state.snapshot.lives, manifest["segments"], strict=True):
+        own = folder / data["folder"]
+        arrays |= {own / name: array for name, array in live.segment.arrays.items()}
+        if live.alive is not None and data["alive"] is not None:
+            arrays[own / data["alive"]["file"]] = live.alive
+    if state.added.df is not None and manifest["drift"]["df"] is not None:
+        arrays[folder / manifest["drift"]["df"]["file"]] = state.added.df
+    return arrays
 
 
 def _files(folder: Path, manifest: Mapping[str, Any]) -> Iterator[tuple[Path, FileEntry]]:
@@ -240,8 +252,8 @@ class Writer:
             raise
         return replace(state, snapshot=state.snapshot.with_merged(begin, end, segment))
 
-    def commit(self, state: State, progress: Progress) -> State:
-        """Make a state durable and return it as it is now on disk."""
+    def commit(self, state: State, progress: Progress) -> Stored:
+        """Make a state durable and return it as the folder now holds it; nothing is read back."""
         self._lock.check()
         before: set[Path] | None = None
         try:
@@ -256,7 +268,7 @@ class Writer:
                 "memory; make room or give write access, then commit again."
             ) from error
 
-    def _commit(self, state: State, progress: Progress) -> State:
+    def _commit(self, state: State, progress: Progress) -> Stored:
         n_disk = sum(live.segment.files is not None for live in state.snapshot.lives)
         if n_disk < len(state.snapshot.lives):
             with progress.phase("write", None) as report:
@@ -272,7 +284,7 @@ class Writer:
         lives = tuple(self._write_alive(live, generation) for live in state.snapshot.lives)
         state = replace(state, snapshot=Snapshot(lives))
         sync_folder(self.folder)
-        write_manifest(
+        manifest = write_manifest(
             self.folder,
             {
                 "generation": generation,
@@ -286,7 +298,7 @@ class Writer:
             },
         )
         self._collect_garbage()
-        return state
+        return Stored(self.folder, state, manifest)
 
     def _write_model(self, model: Model) -> dict[str, Any]:
         folder = self.folder / "model"

@@ -145,20 +145,27 @@ def map_file(path: Path, entry: FileEntry, *, mmap: bool = True) -> Array:
         return array
 
 
-def check_file(path: Path, entry: FileEntry, array: Array) -> None:
-    """Raise FormatError unless the file's bytes are those that were written.
-
-    A file that a later commit has removed is still mapped: then its map is checked.
-    """
+def check_file(path: Path, entry: FileEntry) -> None:
+    """Raise FormatError unless the file's bytes are those that were written."""
     digest = hashlib.sha256()
     try:
         with path.open("rb") as file:
             for block in iter(lambda: file.read(1 << 20), b""):
                 digest.update(block)
     except FileNotFoundError:
-        digest.update(npy_header(array.dtype, array.shape) if path.suffix == ".npy" else b"")
-        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+        raise
     except OSError as error:
         raise FormatError(f"{path}: cannot be read ({error}).") from error
-    if digest.hexdigest() != entry.sha256:
+    _check_digest(path, entry, digest.hexdigest())
+
+
+def check_array(path: Path, entry: FileEntry, array: Array) -> None:
+    """Raise FormatError unless an open array is the one that was written to the file."""
+    digest = hashlib.sha256(npy_header(array.dtype, array.shape) if path.suffix == ".npy" else b"")
+    digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    _check_digest(path, entry, digest.hexdigest())
+
+
+def _check_digest(path: Path, entry: FileEntry, digest: str) -> None:
+    if digest != entry.sha256:
         raise FormatError(f"{path}: its checksum is not the manifest's; restore the file.")

@@ -59,13 +59,15 @@ def read_manifest(folder: Path, name: str = MANIFEST) -> dict[str, Any]:
     return content
 
 
-def write_manifest(folder: Path, content: dict[str, Any]) -> None:
-    """Commit ``content``: the manifest of before becomes the previous one, the new one takes its place at once."""
+def write_manifest(folder: Path, content: dict[str, Any]) -> dict[str, Any]:
+    """Commit ``content`` and return the manifest as it reads back; the one before becomes the previous manifest."""
     data = serialise({**content, "format": "hi2", "version": FORMAT_VERSION})
     current = folder / MANIFEST
     if current.exists():
         replace_file(folder / PREVIOUS, current.read_bytes())
     replace_file(current, data)
+    written: dict[str, Any] = json.loads(data)
+    return written
 
 
 def replace_file(path: Path, data: bytes) -> None:
