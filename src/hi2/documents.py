@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
+from hi2.codecs import Codec
 from hi2.columns import plain
 from hi2.encoders.encoder import Encoder, encode
 from hi2.encoders.static import StaticEncoder
@@ -106,18 +107,14 @@ def draft_of(model: Model, documents: Documents, *, threads: int, progress: Prog
     if model.terms is not None and documents.bags is not None:
         terms, pruned = term_postings(model.terms, documents.bags)
 
-    def encode(codec: Any, rows: I64) -> Bytes:
-        block = documents.vectors.read(rows)
-        if codec.spec.residual:
-            block = residuals(model, block, labels[rows])
-        return codec.encode(block, threads=threads)  # type: ignore[no-any-return]
-
     stored = documents.stored
     return Draft(
         ids=documents.ids,
         labels=labels,
-        codes=lambda rows: encode(model.codec, rows),
-        refine_codes=None if model.refine is None else lambda rows: encode(model.refine, rows),
+        codes=encoder_of(model, model.codec, documents.vectors, labels, threads=threads),
+        refine_codes=None
+        if model.refine is None
+        else encoder_of(model, model.refine, documents.vectors, labels, threads=threads),
         terms=terms,
         copies=copies,
         stored=None if stored is None else StoredRows(stored.lengths, stored.take),
@@ -145,11 +142,16 @@ def collect_terms(reader: TermReader, texts: Iterable[str], n_docs: int, progres
     return bags
 
 
-def residuals(model: Model, vectors: Floats, labels: U32) -> Floats:
-    """Return the vectors less the anchors of their clusters."""
-    if model.clusters is None:
-        raise AssertionError("residual codes need clusters")
-    return vectors - model.clusters.anchors[labels]
+def encoder_of(model: Model, codec: Codec, vectors: Vectors, labels: U32, *, threads: int) -> Callable[[I64], Bytes]:
+    """Return what gives the codes of some rows, residual to their clusters where the codec is."""
+
+    def encode(rows: I64) -> Bytes:
+        block = vectors.read(rows)
+        if codec.spec.residual and model.clusters is not None:
+            block = model.clusters.residuals(block, labels[rows])
+        return codec.encode(block, threads=threads)
+
+    return encode
 
 
 def _assign(model: Model, vectors: Vectors, threads: int, progress: Progress) -> tuple[U32, Postings | None]:

@@ -93,5 +93,5 @@ def _fit_codec(
     if codec.residual:
         if clusters is None:
             raise invalid(name, "not residual where there are no clusters", repr(codec))
-        sample = sample - clusters.anchors[clusters.assign(sample, threads=threads)[0]]
+        sample = clusters.residuals(sample, clusters.assign(sample, threads=threads)[0])
     return codec.fit(sample, threads=threads)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hi2.documents import TermReader, collect_terms, term_postings
+from hi2.documents import TermReader, collect_terms, encoder_of, term_postings
 from hi2.drift import Added
 from hi2.errors import Error, invalid
 from hi2.filing import Postings, Pruned, write_segment
@@ -19,8 +19,7 @@ from hi2.segment import Segment
 from hi2.snapshot import EMPTY
 from hi2.storage.arrays import MemorySink
 from hi2.store import State
-from hi2.types import I64, U32, Bytes
-from hi2.vectors import Vectors, open_vectors
+from hi2.vectors import open_vectors
 
 
 def refitted(
@@ -54,7 +53,7 @@ def refitted(
         own = open_vectors(vectors, metric=model.metric, dim=model.dim)
         if own.n != n:
             raise invalid("vectors", f"one for each of the {n} documents, in the order of ids()", own.n)
-        draft = replace(draft, codes=_encoder(fitted, own, draft.labels, threads))
+        draft = replace(draft, codes=encoder_of(fitted, fitted.codec, own, draft.labels, threads=threads))
     reader = term_reader(terms)
     if terms is not None and reader is not None and terms is not model.terms:
         postings, pruned = _filed(fitted, reader, parts, n, texts, stored_texts, progress)
@@ -65,16 +64,6 @@ def refitted(
     return replace(
         state, model=fitted, snapshot=EMPTY.plus(Segment(fitted, meta, sink.arrays)), added=Added(), profiles={}
     )
-
-
-def _encoder(model: Model, vectors: Vectors, labels: U32, threads: int) -> Callable[[I64], Bytes]:
-    def codes(rows: I64) -> Bytes:
-        block = vectors.read(rows)
-        if model.codec.spec.residual and model.clusters is not None:
-            block = block - model.clusters.anchors[labels[rows]]
-        return model.codec.encode(block, threads=threads)
-
-    return codes
 
 
 def _filed(

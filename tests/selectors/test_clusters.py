@@ -85,3 +85,11 @@ def test_a_moved_selector_is_stored_with_both(corpus, tmp_path):
     opened = hi2.HybridIndex.open(tmp_path / "a").model.clusters
     np.testing.assert_array_equal(opened.anchors, moved.anchors)
     np.testing.assert_array_equal(opened.centroids, moved.centroids)
+
+
+def test_residuals_are_relative_to_the_anchors_not_the_centroids(corpus):
+    fitted = hi2.KMeans(5).fit(corpus.vectors[:100], n_docs=100, threads=1)
+    moved = hi2.ClusterSelector(fitted.spec, fitted.anchors, fitted.centroids + 1)
+    labels, _ = moved.assign(corpus.vectors[:9])
+    expected = [vector - moved.anchors[label] for vector, label in zip(corpus.vectors[:9], labels, strict=True)]
+    np.testing.assert_array_equal(moved.residuals(corpus.vectors[:9], labels), expected)

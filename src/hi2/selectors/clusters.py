@@ -121,6 +121,10 @@ class ClusterSelector:
             return labels[:, 0].copy(), np.zeros((0, 2), np.uint32)
         return labels[:, 0].copy(), self._copies(vectors, labels, scores)
 
+    def residuals(self, vectors: Floats, labels: U32) -> Floats:
+        """Return the vectors minus the anchors of their clusters."""
+        return vectors - self.anchors[labels]
+
     def _copies(self, vectors: Floats, labels: U32, scores: Floats) -> Array:
         """SPANN's closure: near enough, and not shadowed by a cluster already chosen."""
         norms = np.einsum("ij,ij->i", self.anchors, self.anchors)
