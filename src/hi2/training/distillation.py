@@ -16,7 +16,7 @@ import torch
 from hi2.arguments import thread_count
 from hi2.codecs import OPQ, Codec, CodecSpec, Flat
 from hi2.codecs.codec import ENCODING
-from hi2.documents import Documents, collect, residuals
+from hi2.documents import Documents, collect
 from hi2.encoders.encoder import Encoder
 from hi2.errors import invalid
 from hi2.fitting import fit_model, term_reader
@@ -272,8 +272,8 @@ class _Run:
 
     def _codes(self, codec: Codec) -> Array:
         own = self.vectors
-        if codec.spec.residual and self.labels is not None:
-            own = residuals(self.start, own, self.labels)
+        if codec.spec.residual and self.start.clusters is not None and self.labels is not None:
+            own = self.start.clusters.residuals(own, self.labels)
         return codec.encode(np.ascontiguousarray(own), threads=self.threads)
 
     def _codebooks(self) -> Codebooks:
