@@ -67,6 +67,13 @@ def test_every_module_has_a_layer_and_imports_point_down():
             assert LEVEL[name] < LEVEL[own], f"{relative} imports hi2.{name}, which is not below it"
 
 
+def test_the_facade_makes_no_states():
+    """What a change does to an index is decided in one place, which is not the facade."""
+    tree = ast.parse((SOURCE / "index.py").read_text(encoding="utf-8"))
+    called = {getattr(node.func, "id", "") for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    assert "replace" not in called
+
+
 def test_import_is_light_and_searching_an_opened_index_stays_so(tmp_path):
     hi2.HybridIndex.build([[1.0, 0.0], [0.0, 1.0]], ["a", "b"]).save(tmp_path / "a")
     script = """

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from hi2.documents import Documents, draft_of
-from hi2.errors import Error
+from hi2.errors import Error, invalid
 from hi2.filing import write_segment
 from hi2.merging import merge_segments, plan_merge
+from hi2.profiles import Profile
 from hi2.progress import Progress
 from hi2.segment import Segment
-from hi2.snapshot import EMPTY
+from hi2.snapshot import EMPTY, Place
 from hi2.storage.arrays import MemorySink
 from hi2.store import State, Writer, new_folder
 
@@ -52,6 +54,32 @@ def with_added(state: State, documents: Documents, writer: Writer | None, *, thr
     if writer is not None and sum(live.n_alive for live in state.snapshot.lives[n_disk:]) >= SEAL_DOCUMENTS:
         state = with_merged(state, n_disk, len(state.snapshot.lives), writer, progress)
     return state
+
+
+def with_replaced(
+    state: State, documents: Documents, writer: Writer | None, *, threads: int, progress: Progress
+) -> State:
+    """Return the state with these documents in place of those that have their ids."""
+    places = [place for place in state.snapshot.find(documents.ids.as_list()) if place is not None]
+    return with_added(without(state, places), documents, writer, threads=threads, progress=progress)
+
+
+def without(state: State, places: Sequence[Place]) -> State:
+    """Return the state without some documents."""
+    return replace(state, snapshot=state.snapshot.without(places)) if places else state
+
+
+def with_profile(state: State, name: str, profile: Profile) -> State:
+    """Return the state with a profile under a name; one that was tuned for another model is refused."""
+    check_profile_name(name)
+    profile.check(state.model)
+    return replace(state, profiles={**state.profiles, name: profile})
+
+
+def check_profile_name(name: str) -> None:
+    """Refuse what cannot name a profile."""
+    if not isinstance(name, str) or not name:
+        raise invalid("name", "a name", repr(name))
 
 
 def with_merged(state: State, begin: int, end: int, writer: Writer | None, progress: Progress) -> State:

@@ -5,14 +5,22 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hi2.arguments import thread_count
-from hi2.changes import build_on_disk, with_added, with_first_documents, with_merged
+from hi2.changes import (
+    build_on_disk,
+    check_profile_name,
+    with_added,
+    with_first_documents,
+    with_merged,
+    with_profile,
+    with_replaced,
+    without,
+)
 from hi2.codecs import Codec, CodecSpec, default_codecs
 from hi2.documents import Documents, collect
 from hi2.drift import Added
@@ -29,7 +37,7 @@ from hi2.searching import MAX_K, Effort, PerQuery, Tally, resolve_effort, search
 from hi2.selectors.clusters import ClusterSelector, KMeans
 from hi2.selectors.terms import BM25, TermSelector, TermWeights
 from hi2.shaping import Shape, shaped
-from hi2.snapshot import EMPTY, Place, stored_of
+from hi2.snapshot import EMPTY, stored_of
 from hi2.storage.manifest import read_manifest
 from hi2.store import State, Stored, Writer, read_index, write_copy
 from hi2.types import Hits, Id
@@ -435,7 +443,7 @@ class HybridIndex:
         from hi2.tuning import tune
 
         if name is not None:
-            self._check_name(name)
+            check_profile_name(name)
             if target is None and latency is None and budget is None:
                 raise invalid("name", "left out without a target, a latency or a budget", repr(name))
         with self._changing():
@@ -456,7 +464,7 @@ class HybridIndex:
         )
         with self._changing():
             for label, profile in found.profiles.items():
-                self._keep(label, profile)
+                self._state = with_profile(self._state, label, profile)
         return found
 
     @property
@@ -467,17 +475,7 @@ class HybridIndex:
     def add_profile(self, name: str, profile: Profile) -> None:
         """Keep a profile that was tuned elsewhere for this very model; another's is refused."""
         with self._changing():
-            profile.check(self._state.model)
-            self._keep(name, profile)
-
-    def _keep(self, name: str, profile: Profile) -> None:
-        self._check_name(name)
-        self._state = replace(self._state, profiles={**self._state.profiles, name: profile})
-
-    @staticmethod
-    def _check_name(name: str) -> None:
-        if not isinstance(name, str) or not name:
-            raise invalid("name", "a name", repr(name))
+            self._state = with_profile(self._state, name, profile)
 
     @staticmethod
     def _profiled(state: State, name: str, chosen: dict[str, Any]) -> dict[str, Any]:
@@ -529,10 +527,12 @@ class HybridIndex:
         """
         with self._changing():
             documents = self._collect(vectors, texts, ids, term_weights, payload, keep_text, Progress.of(progress))
-            known = self._known(documents)
-            if known:
-                raise invalid("ids", "new; use upsert to replace documents", f"{known[0][0]!r}, which exists")
-            self._add(self._state, documents, threads, progress)
+            ids = documents.ids.as_list()
+            for id, place in zip(ids, self._state.snapshot.find(ids), strict=True):
+                if place is not None:
+                    raise invalid("ids", "new; use upsert to replace documents", f"{id!r}, which exists")
+            n_threads, bars = thread_count(threads), Progress.of(progress)
+            self._state = with_added(self._state, documents, self._writer, threads=n_threads, progress=bars)
 
     def upsert(
         self,
@@ -551,9 +551,8 @@ class HybridIndex:
             raise invalid("ids", "given: they say what is replaced", None)
         with self._changing():
             documents = self._collect(vectors, texts, ids, term_weights, payload, keep_text, Progress.of(progress))
-            places = [place for _, place in self._known(documents)]
-            state = replace(self._state, snapshot=self._state.snapshot.without(places)) if places else self._state
-            self._add(state, documents, threads, progress)
+            n_threads, bars = thread_count(threads), Progress.of(progress)
+            self._state = with_replaced(self._state, documents, self._writer, threads=n_threads, progress=bars)
 
     def delete(self, ids: Id | Sequence[Id], *, missing_ok: bool = False) -> int:
         """Remove documents and return how many; an unknown id is refused, or skipped with ``missing_ok``."""
@@ -565,8 +564,7 @@ class HybridIndex:
                 if place is None and not missing_ok:
                     raise invalid("ids", "in the index, or missing_ok=True", repr(id))
             found = [place for place in places if place is not None]
-            if found:
-                self._state = replace(self._state, snapshot=self._state.snapshot.without(found))
+            self._state = without(self._state, found)
             return len(found)
 
     def merge(self, *, progress: bool | Progress | None = None) -> None:
@@ -645,15 +643,6 @@ class HybridIndex:
         if snapshot.id_kind not in (None, documents.ids.kind):
             raise invalid("ids", f"of type {snapshot.id_kind}, as in the index", f"type {documents.ids.kind}")
         return documents
-
-    def _known(self, documents: Documents) -> list[tuple[Id, Place]]:
-        ids = documents.ids.as_list()
-        places = self._state.snapshot.find(ids)
-        return [(id, place) for id, place in zip(ids, places, strict=True) if place is not None]
-
-    def _add(self, state: State, documents: Documents, threads: int | None, progress: bool | Progress | None) -> None:
-        n_threads, bars = thread_count(threads), Progress.of(progress)
-        self._state = with_added(state, documents, self._writer, threads=n_threads, progress=bars)
 
 
 class _Why:
