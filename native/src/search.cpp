@@ -65,7 +65,6 @@ std::uint64_t Searcher::n_filed(std::span<const LiveSegment> segments, std::uint
 
 const Reaches& Searcher::weigh(const Model& model, std::span<const LiveSegment> segments, const float* query,
                                std::span<const std::uint32_t> terms, const SearchParams& params) {
-    if (terms.size() > std::numeric_limits<std::uint16_t>::max()) terms = terms.first(1 << 15);
     prospects_.reset(*params.benefit,
                      model.n_clusters == 0 ? std::span<const float>{} : model.centroids->scores(query, probe_scratch_));
     std::uint64_t n_docs = 0;
@@ -138,7 +137,7 @@ void Searcher::meet_terms(const LiveSegment& live, std::span<const std::uint32_t
                 }
                 if (bin >= reach || !visited_.insert(doc)) return;
                 const bool near = segment.clusters.size() > 0 && is_near_[cluster] != 0;
-                met.push_back({doc, bin, static_cast<std::uint16_t>(t), near});
+                met.push_back({doc, t, bin, near});
                 if (!n_met_.empty()) ++n_met_[cluster];
             });
         }

@@ -199,6 +199,22 @@ int main() {
         });
     }
 
+    // Every term of a query counts, however many there are: here only the last is in the index.
+    {
+        std::vector<std::uint32_t> many(70'000);
+        for (std::uint32_t i = 0; i < many.size(); ++i) many[i] = kTerms + i;
+        many.back() = w.segment.terms.directory().key(0);
+        std::size_t filed = 0;
+        w.segment.terms.decode(0, [&](Doc doc, std::uint32_t) { filed += w.alive[doc >> 3] >> (doc & 7) & 1; });
+        const hi2::Benefit benefit;
+        const std::vector<float> query(kDim, 1.0f);
+        hi2::Searcher searcher;
+        hi2::SearchCost cost;
+        searcher.search(w.model, {&live, 1}, query.data(), {}, many, {10, 9, 0, &benefit, 0}, cost);
+        CHECK(filed > 0 && cost.n_scored == filed);
+        CHECK(cost.n_term_lists == 1);
+    }
+
     // A damaged list throws and leaves the thread's bits clean: the next search is right.
     hi2::Searcher searcher;
     const std::vector<float> query(kDim, 1.0f);

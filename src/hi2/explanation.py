@@ -217,7 +217,7 @@ def _opened(
     matches = tuple(
         replace(match, opened=match.cluster in near, place=_place(bins, match.cluster)) for match in clusters
     )
-    return matches, {int(term) for term, reach in zip(numbers, of_terms, strict=False) if own < reach}
+    return matches, {int(term) for term, reach in zip(numbers, of_terms, strict=True) if own < reach}
 
 
 def _place(bins: Array, cluster: int) -> int:

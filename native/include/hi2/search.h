@@ -129,10 +129,11 @@ class Searcher {
     // A document met under a term, and what of it decides whether it is scored.
     struct Met {
         Doc doc;
+        std::uint32_t term;  // place in the query's terms
         std::uint16_t bin;
-        std::uint16_t term;  // place in the query's terms
-        bool near;           // its cluster may be opened for its own sake
+        bool near;  // its cluster may be opened for its own sake
     };
+    static_assert(sizeof(Met) == 12);
 
     void begin_query(const Model& model, const float* query);
     void meet_terms(const LiveSegment& live, std::span<const std::uint32_t> terms, const SearchParams& params,
