@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import hi2
+from hi2 import _native
 
 VECTORS = np.array([[1, 0], [0.9, 0.1], [0, 1], [-1, 0]], np.float32)
 TEXTS = ["sqlite database file", "zip archive file", "thread pool worker", "socket network address"]
@@ -131,6 +132,24 @@ def test_explain_agrees_with_search(corpus):
             )
             assert why.outcome == expected
             assert why.rank == (scored.index(id) + 1 if id in scored else None)
+
+
+def test_copies_are_found_without_decoding_every_list(corpus, monkeypatch):
+    clusters = hi2.KMeans(20, copies=2, copy_margin=0.3)
+    index = hi2.HybridIndex.build(corpus.vectors, ids=corpus.ids, terms=None, clusters=clusters, progress=False)
+    segment = index._state.snapshot.lives[0].segment
+    expected = {id: [] for id in corpus.ids}
+    for cluster, doc, _ in zip(*segment.native.copy_postings(), strict=True):
+        expected[segment.take_ids(segment.rows[[doc]].astype(np.uint32))[0]].append(int(cluster))
+    assert {len(own) for own in expected.values()} >= {0, 1, 2}
+
+    def refuse(_):
+        raise AssertionError("every copy was decoded")
+
+    monkeypatch.setattr(_native.Segment, "copy_postings", refuse)
+    for id in corpus.ids[::7]:
+        why = index.explain(corpus.vectors[0], id=id)
+        assert [match.cluster for match in why.clusters if match.copy] == expected[id]
 
 
 def test_a_list_the_budget_leaves_out_is_named(corpus):

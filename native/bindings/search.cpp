@@ -376,6 +376,15 @@ nb::tuple decode_list(const Lists& lists, std::uint32_t key) {
     return nb::make_tuple(to_numpy(std::move(docs)), to_numpy(std::move(ranks)));
 }
 
+NewArray<std::uint32_t> copies_of(const SegmentHandle& segment, Doc doc) {
+    check(doc < segment.segment.n_docs, "a document does not exist");
+    const Lists& copies = segment.segment.copies;
+    std::vector<std::uint32_t> clusters;
+    for (std::size_t i = 0; i < copies.directory().size(); ++i)
+        if (copies.contains(i, doc)) clusters.push_back(copies.directory().key(i));
+    return to_numpy(std::move(clusters));
+}
+
 // All lists of one kind: keys repeated a posting, documents, ranks.
 nb::tuple decode_all(const Lists& lists) {
     std::vector<std::uint32_t> keys;
@@ -433,10 +442,7 @@ void bind_search(nb::module_& m) {
         .def(
             "term_list", [](const SegmentHandle& s, std::uint32_t term) { return decode_list(s.segment.terms, term); },
             "term"_a, "(docs, ranks) filed under a term.")
-        .def(
-            "copy_list",
-            [](const SegmentHandle& s, std::uint32_t cluster) { return decode_list(s.segment.copies, cluster); },
-            "cluster"_a, "(docs, ranks) filed under a further cluster.")
+        .def("copies_of", copies_of, "doc"_a, "The further clusters a document is filed under, rising.")
         .def(
             "term_postings", [](const SegmentHandle& s) { return decode_all(s.segment.terms); },
             "Every term posting: (terms, docs, ranks).")

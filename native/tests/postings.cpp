@@ -25,6 +25,22 @@ Built build(const hi2::EncodedLists& encoded, std::vector<std::uint8_t> blob, st
     return built;
 }
 
+// contains against decode: every posting, its neighbours, the ends of the universe and a few documents more.
+void check_contains(std::mt19937& random, const hi2::Lists& lists, std::size_t i, std::uint64_t universe) {
+    std::set<Doc> held;
+    lists.decode(i, [&](Doc doc, std::uint32_t) { held.insert(doc); });
+    std::set<Doc> asked{0, static_cast<Doc>(universe - 1)};
+    for (int more = 0; more < 20; ++more) asked.insert(static_cast<Doc>(random() % universe));
+    std::size_t seen = 0;
+    for (const Doc doc : held) {
+        if (seen++ % (1 + held.size() / 50) != 0) continue;
+        asked.insert(doc);
+        if (doc > 0) asked.insert(doc - 1);
+        if (doc + 1 < universe) asked.insert(doc + 1);
+    }
+    for (const Doc doc : asked) CHECK(lists.contains(i, doc) == (held.count(doc) > 0));
+}
+
 void round_trip_and_damage(std::mt19937& random, std::uint64_t universe, unsigned rank_bits) {
     std::vector<std::uint32_t> keys, ranks;
     std::vector<Doc> docs;
@@ -51,6 +67,7 @@ void round_trip_and_damage(std::mt19937& random, std::uint64_t universe, unsigne
                 ++at;
             });
             CHECK(whole.lists.length(i) == at - before);
+            check_contains(random, whole.lists, i, universe);
         }
         CHECK(at == docs.size());
     }
@@ -76,8 +93,19 @@ void round_trip_and_damage(std::mt19937& random, std::uint64_t universe, unsigne
                 return true;
             };
             std::vector<std::uint64_t> one, other;
-            CHECK(outcome(scalar, one) == outcome(best, other));
+            const bool decoded = outcome(scalar, one);
+            CHECK(decoded == outcome(best, other));
             CHECK(one == other);
+            // Of a list that decodes, contains says the same; of any other it answers or throws.
+            const std::uint64_t some = one.empty() ? 0 : one[random() % one.size()] >> 32;
+            for (const std::uint64_t doc : {some, std::uint64_t{random() % universe}}) {
+                const bool held = std::any_of(one.begin(), one.end(), [&](auto p) { return p >> 32 == doc; });
+                try {
+                    CHECK(best.lists.contains(i, static_cast<Doc>(doc)) == held || !decoded);
+                } catch (const hi2::Damaged&) {
+                    CHECK(!decoded);
+                }
+            }
         }
     }
 }

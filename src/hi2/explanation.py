@@ -236,8 +236,7 @@ def _clusters(state: State, place: Place, query: Floats, effort: Effort) -> tupl
     places[order] = np.arange(1, len(order) + 1)
     keys, offsets = segment.native.clusters()
     own = int(keys[np.searchsorted(offsets, place.doc, side="right") - 1])
-    copy_clusters, copy_docs, _ = segment.native.copy_postings()
-    copies = copy_clusters[copy_docs == place.doc].tolist()
+    copies = segment.native.copies_of(place.doc).tolist()
     return tuple(
         ClusterMatch(cluster, int(places[cluster]), False, copy)
         for cluster, copy in [(own, False), *((c, True) for c in copies)]

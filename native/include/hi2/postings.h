@@ -84,6 +84,10 @@ class Lists {
         }
     }
 
+    // Whether list i holds doc. Reads the high bits up to the document's bucket and the fields of the bucket, nothing
+    // else: damage elsewhere in the list goes unnoticed.
+    bool contains(std::size_t i, Doc doc) const;
+
     // Asks for the first bytes of list i ahead of decoding it.
     void prefetch(std::size_t i) const {
 #if defined(__GNUC__)

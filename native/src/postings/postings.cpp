@@ -47,6 +47,27 @@ void Lists::check(const PostingCursor& cursor, const Doc* docs, std::size_t coun
         throw Damaged("a posting list names a document that does not exist");
 }
 
+bool Lists::contains(std::size_t i, Doc doc) const {
+    const PostingCursor list = open(i);
+    const std::uint64_t bucket = doc >> list.low_bits;  // its postings come after this many zeros
+    const std::uint64_t n_bits = 8 * static_cast<std::uint64_t>(list.end - list.high);
+    std::uint64_t bit = 0;
+    std::uint64_t zeros = 0;
+    for (; bit + 64 <= n_bits; bit += 64) {
+        const auto own = static_cast<std::uint64_t>(64 - std::popcount(load64(list.high + (bit >> 3))));
+        if (zeros + own >= bucket) break;
+        zeros += own;
+    }
+    const auto is_one = [&] { return (list.high[bit >> 3] >> (bit & 7) & 1) != 0; };
+    for (; zeros < bucket && bit < n_bits; ++bit) zeros += !is_one();
+    if (zeros < bucket) return false;
+    for (; bit < n_bits && is_one() && bit - bucket < list.n; ++bit) {
+        const std::uint64_t field = read_field(list.fields, list.low_bits + rank_bits_, bit - bucket);
+        if (field >> rank_bits_ == (doc & low_mask(list.low_bits))) return true;
+    }
+    return false;
+}
+
 EncodedLists encode_lists(std::span<const std::uint32_t> keys, std::span<const Doc> docs,
                           std::span<const std::uint32_t> ranks, std::uint64_t universe, unsigned rank_bits) {
     EncodedLists out;
