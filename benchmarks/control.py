@@ -25,7 +25,7 @@ import numpy as np
 
 import hi2
 from hi2 import _native
-from hi2.adapting import Benefit, log_odds
+from hi2.adapting import Benefit
 from hi2.evaluation.significance import paired_p
 from hi2.evaluation.task import Questions, Task, load_task
 from hi2.progress import Progress
@@ -126,10 +126,11 @@ def adapt(task: Task, index: hi2.HybridIndex) -> None:
                 flush=True,
             )
     terms = [index.model.terms.query_terms([text], 32)[1] for text in task.test.texts]
-    weighing = (learned.array, 10.0, index.model.n_clusters, None)
+    # Chances this high open the nearest clusters alone: what is left is the weighing.
+    effort = resolve_effort(index.model, k=K, adaptive=0.99995, benefit=learned).native
     begin = time.perf_counter()
     for vector, own in zip(task.test.vectors, terms, strict=True):
-        _native.reaches(index.model.native, state.snapshot.native, vector, own, index.model.per_doc, weighing)
+        _native.admission(index.model.native, state.snapshot.native, vector, own, effort)
     spent = 1e6 * (time.perf_counter() - begin) / len(terms)
     begin = time.perf_counter()
     for vector in task.test.vectors:
@@ -148,10 +149,8 @@ def show(task: Task, index: hi2.HybridIndex) -> None:
     for i in np.linspace(0, len(best) - 1, 10).astype(int):
         vector, text = task.test.vectors[i], task.test.texts[i]
         terms = model.terms.query_terms([text], 32)[1]
-        weighing = (learned.array, log_odds(share), model.n_clusters, None)
-        bins, _, near, reaches, _ = _native.reaches(
-            model.native, state.snapshot.native, vector, terms, model.per_doc, weighing
-        )
+        effort = resolve_effort(model, k=K, adaptive=share, benefit=learned).native
+        bins, near, reaches = _native.admission(model.native, state.snapshot.native, vector, terms, effort)
         own = bins[labels]
         wanted = np.isin(segment.rows, list(best[i]))
         scored = np.isin(labels, near)

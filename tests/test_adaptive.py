@@ -33,15 +33,15 @@ def promised(index, vector, text, share):
     model, snapshot = index.model, index._state.snapshot
     segment, alive = snapshot.lives[0].segment, snapshot.lives[0].flags()
     terms = terms_of(index, text)
-    weighing = (DEFAULT_BENEFIT.array, log_odds(share), 10**6, None)
-    bins, nearer, *_ = _native.reaches(model.native, snapshot.native, vector, terms, model.per_doc, weighing)
+    effort = resolve_effort(model, k=1, adaptive=share)
+    bins, *_ = _native.admission(model.native, snapshot.native, vector, terms, effort.native)
     scores = model.clusters.centroids.astype(np.float64) @ vector
     assert (np.diff(bins[np.argsort(-scores, kind="stable")].astype(int)) >= 0).all()  # nearer clusters, earlier bins
-    assert nearer.tolist() == [int((bins < b).sum()) for b in range(len(nearer))]
+    n_bins = int(bins.max()) + 1  # the farthest cluster is in the last
     lists = {int(term): segment.native.term_list(int(term))[0] for term in terms}
     filed = [term for term, docs in lists.items() if len(docs)]
     rarities = [math.log1p(segment.n_docs / len(lists[term])) for term in filed]
-    plain, under = oracle.expected(DEFAULT_BENEFIT.array, scores, bins, len(nearer), rarities)
+    plain, under = oracle.expected(DEFAULT_BENEFIT.array, scores, bins, n_bins, rarities)
     cut = log_odds(share)
 
     def reach(values):
@@ -202,10 +202,10 @@ def test_centroids_that_overflow_put_nothing_out_of_place():
     bad[3] = np.repeat(np.float32([3e38, -3e38]), 8)
     damaged = dataclasses.replace(clusters, centroids=bad)
     other = hi2.HybridIndex.build(vectors, terms=None, clusters=damaged, codec=hi2.Flat(), progress=False)
-    weighing = (DEFAULT_BENEFIT.array, -3.0, 10, None)
+    effort = resolve_effort(other.model, k=1, clusters=10, adaptive=0.05)
     for query in (vectors[0], 1e15 * np.ones(16, np.float32), 1e-39 * vectors[1]):
-        bins, *_ = _native.reaches(
-            other.model.native, other._state.snapshot.native, query, np.zeros(0, np.uint32), 0, weighing
+        bins, *_ = _native.admission(
+            other.model.native, other._state.snapshot.native, query, np.zeros(0, np.uint32), effort.native
         )
         assert bins.max() < 512
         assert other.search(query, adaptive=0.0, k=300).n_scored == 300

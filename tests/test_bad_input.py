@@ -300,14 +300,16 @@ def test_native_search_checks_its_arguments(index, corpus):
     model, segment = index.model.native, index._state.snapshot.lives[0].segment.native
     queries, none = corpus.query_vectors[:2], np.zeros(0, np.uint32)
     offsets = np.zeros(3, np.uint64)
-    good = (model, [(segment, None)], queries, offsets, none, 5, 1, 1, 0, None, 1)
+    numbers = {"k": 5, "clusters": 1, "terms": 1, "per_doc": 1, "depth": 0}
+    good = (model, [(segment, None)], queries, offsets, none, _native.Effort(**numbers), 1)
     _native.search(*good)
     for place, bad in [
         (2, queries[:, :5].copy()),
         (3, np.array([0, 5, 0], np.uint64)),
         (3, np.array([0, 0, 9], np.uint64)),
         (3, np.zeros(2, np.uint64)),
-        (5, 0),
+        (5, None),
+        (5, 5),
         (1, [(segment, np.zeros(1, np.uint8))]),
         (1, [(3, None)]),
         (1, [segment]),
@@ -316,25 +318,29 @@ def test_native_search_checks_its_arguments(index, corpus):
         arguments[place] = bad
         with pytest.raises((ValueError, TypeError, RuntimeError)):
             _native.search(*arguments)
-    weighing = (np.zeros(7, np.float32), -1.0, 3, 10)
-    weighed = (model, [(segment, None)], queries[0].copy(), none, 3, weighing)
-    assert len(_native.reaches(*weighed)[0]) > 0
-    worse = [
-        (np.zeros(6, np.float32), -1.0, 3, 10),
-        (np.full(7, np.nan, np.float32), -1.0, 3, 10),
-        (np.zeros(7, np.float32), float("nan"), 3, 10),
-        (np.zeros(7, np.float32), -1.0, -1, 10),
-        (np.zeros(7, np.float32), -1.0, 3, -1),
-        (np.zeros(7, np.float32), -1.0),
-    ]
-    for place, bad in [(2, queries[0, :5].copy()), (1, [segment]), (3, "words"), (4, -1), *((5, own) for own in worse)]:
+    benefit = np.zeros(7, np.float32)
+    effort = _native.Effort(**numbers, benefit=benefit, cut=-1.0, budget=10)
+    weighed = (model, [(segment, None)], queries[0].copy(), none, effort)
+    assert len(_native.admission(*weighed)[0]) > 0
+    for place, bad in [(2, queries[0, :5].copy()), (1, [segment]), (3, "words"), (4, _native.Effort(**numbers))]:
         arguments = list(weighed)
         arguments[place] = bad
         with pytest.raises((ValueError, TypeError, RuntimeError)):
-            _native.reaches(*arguments)
-    for own in worse:
+            _native.admission(*arguments)
+    for bad in [
+        {"k": 0},
+        *({name: -1} for name in numbers),
+        {"benefit": np.zeros(6, np.float32)},
+        {"benefit": np.full(7, np.nan, np.float32)},
+        {"benefit": benefit, "cut": float("nan")},
+        {"benefit": benefit, "budget": -1},
+        {"cut": -1.0},
+        {"budget": 10},
+    ]:
         with pytest.raises((ValueError, TypeError, RuntimeError)):
-            _native.search(*good[:9], own, 1)
+            _native.Effort(**{**numbers, **bad})
+    with pytest.raises(TypeError):
+        _native.Effort(k=5)
     with pytest.raises(ValueError, match="dimension"):
         model.probe_together(queries[:, :5].copy(), 3)
     with pytest.raises(ValueError, match="does not exist"):

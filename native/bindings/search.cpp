@@ -144,49 +144,39 @@ struct LiveSegments {
     }
 };
 
-// How a query weighs what it opens, as given: (seven numbers, least log-odds, clusters at most, budget or None).
-using Weighing = std::tuple<Array1<float>, float, std::size_t, std::optional<std::size_t>>;
+// Made anew by every search, so by placement: nb::new_ would be called twice.
+void make_effort(Effort* self, std::size_t k, std::size_t clusters, std::size_t terms, std::uint32_t per_doc,
+                 std::size_t depth, const std::optional<Array1<float>>& benefit, float cut,
+                 std::optional<std::size_t> budget) {
+    check(k >= 1, "k must be at least 1");
+    check(cut == cut, "the least log-odds are a number");
+    check(benefit || (!budget && cut == -std::numeric_limits<float>::infinity()), "a cut or a budget needs a benefit");
+    check(!benefit || benefit->shape(0) == 7, "a benefit has seven numbers");
+    for (std::size_t i = 0; benefit && i < 7; ++i) check(std::isfinite(benefit->data()[i]), "a benefit is finite");
+    Effort& effort = *new (self) Effort{k, clusters, terms, per_doc, depth};
+    if (!benefit) return;
+    const float* b = benefit->data();
+    effort.benefit = {b[0], b[1], b[2], b[3], b[4], b[5], b[6]};
+    effort.cut = cut;
+    if (budget) effort.budget = *budget;
+}
 
-struct Weighed {
-    Benefit benefit;
-
-    SearchParams params(std::size_t k, std::uint32_t per_doc, std::size_t depth, const std::optional<Weighing>& given) {
-        SearchParams params{k, per_doc, depth};
-        if (!given) return params;
-        const auto& [numbers, cut, most_clusters, budget] = *given;
-        check(numbers.shape(0) == 7, "a benefit has seven numbers");
-        for (std::size_t i = 0; i < 7; ++i) check(std::isfinite(numbers.data()[i]), "a benefit is finite");
-        check(cut == cut, "the least log-odds are a number");
-        const float* n = numbers.data();
-        benefit = {n[0], n[1], n[2], n[3], n[4], n[5], n[6]};
-        params.benefit = &benefit;
-        params.cut = cut;
-        params.most_clusters = most_clusters;
-        if (budget) params.budget = *budget;
-        return params;
-    }
-};
 // Queries whose cluster scores are one matrix product.
 constexpr std::size_t kTogether = 32;
 
 nb::tuple search_batch(const ModelHandle& model, nb::list segments, Array2<float> queries,
-                       Array1<std::uint64_t> term_offsets, Array1<std::uint32_t> terms, std::size_t k,
-                       std::size_t clusters, std::uint32_t per_doc, std::size_t depth,
-                       const std::optional<Weighing>& weighing, std::size_t threads) {
+                       Array1<std::uint64_t> term_offsets, Array1<std::uint32_t> terms, const Effort& asked,
+                       std::size_t threads) {
     const std::size_t n = queries.shape(0);
     check(queries.shape(1) == model.model.dim, "queries do not have the index's dimension");
     check(term_offsets.shape(0) == n + 1 && term_offsets.data()[0] == 0, "one offset a query and one more are needed");
     for (std::size_t i = 0; i < n; ++i)
         check(term_offsets.data()[i] <= term_offsets.data()[i + 1], "term offsets must not fall");
     check(term_offsets.data()[n] == terms.shape(0), "term offsets must end at the number of terms");
-    check(k >= 1, "k must be at least 1");
     const LiveSegments live(model, segments);
-    const std::size_t n_docs = live.n_docs;
-    k = std::min(k, std::max<std::size_t>(n_docs, 1));
-    depth = std::min(depth, n_docs);
-    clusters = weighing ? 0 : std::min(clusters, model.model.n_clusters);
-    Weighed weighed;
-    const SearchParams params = weighed.params(k, per_doc, depth, weighing);
+    const Effort effort = asked.within(live.n_docs);
+    const std::size_t k = effort.k;
+    const std::size_t clusters = effort.benefit ? 0 : std::min(effort.clusters, model.model.n_clusters);
 
     std::vector<std::uint32_t> numbers(n * k, 0);
     std::vector<std::uint32_t> rows(n * k, 0);
@@ -201,7 +191,7 @@ nb::tuple search_batch(const ModelHandle& model, nb::list segments, Array2<float
             const std::span<const std::uint32_t> own(terms.data() + begin, term_offsets.data()[i + 1] - begin);
             SearchCost cost;
             const auto hits = this_threads_searcher().search(
-                model.model, live.segments, queries.data() + i * model.model.dim, probed, own, params, cost);
+                model.model, live.segments, queries.data() + i * model.model.dim, probed, own, effort, cost);
             for (std::size_t h = 0; h < std::min(hits.size(), k); ++h) {
                 numbers[i * k + h] = hits[h].segment;
                 rows[i * k + h] = hits[h].row;
@@ -251,14 +241,12 @@ class Reader {
     }
 
     // (ids, scores, n_scored, n_term_lists), or None where the query is not plain: the caller takes the long road.
-    nb::object search(Array1<float> query, nb::handle text, std::size_t k, std::size_t clusters, std::size_t n_terms,
-                      std::uint32_t per_doc, std::size_t depth, const std::optional<Weighing>& weighing,
-                      float largest) const {
-        if (query.shape(0) != model_.model.dim || k == 0) return nb::none();
+    nb::object search(Array1<float> query, nb::handle text, const Effort& asked, float largest) const {
+        if (query.shape(0) != model_.model.dim) return nb::none();
         for (std::size_t t = 0; t < query.shape(0); ++t)
             if (!(std::abs(query.data()[t]) <= largest)) return nb::none();
         std::string_view characters;
-        const bool has_text = !text.is_none() && n_terms > 0 && per_doc > 0;
+        const bool has_text = !text.is_none() && asked.terms > 0 && asked.per_doc > 0;
         if (has_text) {
             Py_ssize_t size = 0;
             const char* data = PyUnicode_Check(text.ptr()) ? PyUnicode_AsUTF8AndSize(text.ptr(), &size) : nullptr;
@@ -268,10 +256,8 @@ class Reader {
             }
             characters = {data, static_cast<std::size_t>(size)};
         }
-        const std::size_t most = std::max<std::size_t>(live_.n_docs, 1);
-        Weighed weighed;
-        const SearchParams params = weighed.params(std::min(k, most), per_doc, std::min(depth, live_.n_docs), weighing);
-        if (weighing) clusters = 0;
+        const Effort effort = asked.within(live_.n_docs);
+        const std::size_t clusters = effort.benefit ? 0 : effort.clusters;
         SearchCost cost;
         std::vector<Hit> hits;  // a copy: making Python objects may run code that searches on this thread
         bool answered = false;
@@ -285,13 +271,13 @@ class Reader {
             if (has_text) {
                 plain = pieces_->encode(characters, tokens);
                 for (const std::uint32_t token : tokens) plain &= token < dropped_->shape(0);
-                if (plain) query_terms(tokens, as_span(*dropped_), as_span(*mean_scores_), n_terms, terms);
+                if (plain) query_terms(tokens, as_span(*dropped_), as_span(*mean_scores_), effort.terms, terms);
             }
             if (plain) {
                 Searcher& searcher = this_threads_searcher();
                 const auto found =
                     searcher.search(model_.model, live_.segments, query.data(),
-                                    searcher.probe(model_.model, query.data(), clusters), terms, params, cost);
+                                    searcher.probe(model_.model, query.data(), clusters), terms, effort, cost);
                 hits.assign(found.begin(), found.end());
             }
             answered = plain;
@@ -343,24 +329,19 @@ NewArray<std::uint32_t> probe_together(const ModelHandle& model, Array2<float> q
     return to_numpy(std::move(probed), {queries.shape(0), clusters});
 }
 
-// How far a weighed query opens its lists.
-nb::tuple reaches(const ModelHandle& model, nb::list segments, Array1<float> query, Array1<std::uint32_t> terms,
-                  std::uint32_t per_doc, const Weighing& weighing) {
+// What a weighed query admits: the bin of every cluster, the clusters opened for their own sake, and the number of bins
+// each term is opened down to.
+nb::tuple admission(const ModelHandle& model, nb::list segments, Array1<float> query, Array1<std::uint32_t> terms,
+                    const Effort& effort) {
     check(query.shape(0) == model.model.dim, "the query does not have the index's dimension");
+    check(effort.benefit.has_value(), "only an effort with a benefit weighs lists");
     const LiveSegments live(model, segments);
     Searcher& searcher = this_threads_searcher();
-    Weighed weighed;
-    const SearchParams params = weighed.params(1, per_doc, 0, weighing);
-    const Reaches& found = searcher.weigh(model.model, live.segments, query.data(), as_span(terms), params);
-    const Prospects& prospects = searcher.prospects();
-    std::vector<std::uint32_t> nearer;
-    for (std::size_t b = 0; b < prospects.n_bins(); ++b) nearer.push_back(prospects.nearer(b));
-    const bool limited = found.limit != std::numeric_limits<std::uint64_t>::max();
-    return nb::make_tuple(to_numpy(std::vector<std::uint32_t>(prospects.bins().begin(), prospects.bins().end())),
-                          to_numpy(std::move(nearer)),
+    const Reaches& found = searcher.weigh(model.model, live.segments, query.data(), as_span(terms), effort);
+    const std::span<const std::uint16_t> bins = searcher.prospects().bins();
+    return nb::make_tuple(to_numpy(std::vector<std::uint32_t>(bins.begin(), bins.end())),
                           to_numpy(std::vector<std::uint32_t>(searcher.near().begin(), searcher.near().end())),
-                          to_numpy(std::vector<std::uint64_t>(found.terms.begin(), found.terms.end())),
-                          limited ? nb::object(nb::int_(found.limit)) : nb::object(nb::none()));
+                          to_numpy(std::vector<std::uint64_t>(found.terms.begin(), found.terms.end())));
 }
 
 // One list of one kind, decoded.
@@ -452,21 +433,23 @@ void bind_search(nb::module_& m) {
         .def(
             "term_lengths", [](const SegmentHandle& s) { return list_lengths(s.segment.terms); },
             "(terms, lengths) of the non-empty term lists.");
-    m.def("search", search_batch, "model"_a, "segments"_a, "queries"_a, "term_offsets"_a, "terms"_a, "k"_a,
-          "clusters"_a, "per_doc"_a, "depth"_a, "weighing"_a.none(), "threads"_a,
+    nb::class_<Effort>(m, "Effort", "How much of the index a query looks at.")
+        .def("__init__", make_effort, nb::kw_only(), "k"_a, "clusters"_a, "terms"_a, "per_doc"_a, "depth"_a,
+             "benefit"_a.none() = nb::none(), "cut"_a = -std::numeric_limits<float>::infinity(),
+             "budget"_a.none() = nb::none());
+    m.def("search", search_batch, "model"_a, "segments"_a, "queries"_a, "term_offsets"_a, "terms"_a, "effort"_a,
+          "threads"_a,
           "The k best of every query over [(segment, alive or None)]: (segments, rows, scores, counts, n_scored, "
           "n_term_lists).");
     m.def(
-        "reaches", reaches, "model"_a, "segments"_a, "query"_a, "terms"_a, "per_doc"_a, "weighing"_a,
-        "How far a weighed query opens its lists over [(segment, alive or None)]: (bin of every cluster, clusters "
-        "before every bin, clusters opened for their own sake, bins each term is opened down to, documents at most or "
-        "None).");
+        "admission", admission, "model"_a, "segments"_a, "query"_a, "terms"_a, "effort"_a,
+        "What a weighed query opens over [(segment, alive or None)]: (bin of every cluster, clusters opened for their "
+        "own sake, bins each term is opened down to).");
     nb::class_<Reader>(m, "Reader", "One state of an index, ready for single queries.")
         .def(nb::init<nb::object, nb::list, nb::list, nb::object, std::optional<Array1<std::uint8_t>>,
                       std::optional<Array1<float>>>(),
              "model"_a, "segments"_a, "ids"_a, "pieces"_a.none(), "dropped"_a.none(), "mean_scores"_a.none())
-        .def("search", &Reader::search, "query"_a, "text"_a.none(), "k"_a, "clusters"_a, "terms"_a, "per_doc"_a,
-             "depth"_a, "weighing"_a.none(), "largest"_a,
+        .def("search", &Reader::search, "query"_a, "text"_a.none(), "effort"_a, "largest"_a,
              "(ids, scores, n_scored, n_term_lists), or None where the query is not plain.");
     m.def("score", score_docs, "model"_a, "segment"_a, "query"_a, "refine"_a, "docs"_a,
           "Codec or refine scores of some documents of a segment.");

@@ -14,7 +14,6 @@ namespace {
 constexpr std::size_t kBlock = 256;
 // Of a block with fewer living documents than one in so many, these alone are scored.
 constexpr std::size_t kSparse = 4;
-constexpr std::size_t kNoBudget = std::numeric_limits<std::size_t>::max();
 
 bool is_alive(const std::uint8_t* alive, Doc doc) {
     return alive == nullptr || (alive[doc >> 3] >> (doc & 7) & 1) != 0;
@@ -64,8 +63,8 @@ std::uint64_t Searcher::n_filed(std::span<const LiveSegment> segments, std::uint
 }
 
 const Reaches& Searcher::weigh(const Model& model, std::span<const LiveSegment> segments, const float* query,
-                               std::span<const std::uint32_t> terms, const SearchParams& params) {
-    prospects_.reset(*params.benefit,
+                               std::span<const std::uint32_t> terms, const Effort& effort) {
+    prospects_.reset(*effort.benefit,
                      model.n_clusters == 0 ? std::span<const float>{} : model.centroids->scores(query, probe_scratch_));
     std::uint64_t n_docs = 0;
     for (const LiveSegment& live : segments) n_docs += live.segment->n_docs;
@@ -81,7 +80,7 @@ const Reaches& Searcher::weigh(const Model& model, std::span<const LiveSegment> 
         }
         if (length == 0) continue;
         rarity_[t] = std::log1p(static_cast<float>(n_docs) / static_cast<float>(length));
-        reaches_.terms[t] = prospects_.reach(rarity_[t], params.cut);
+        reaches_.terms[t] = prospects_.reach(rarity_[t], effort.cut);
         by_rarity_.push_back(static_cast<std::uint32_t>(t));
     }
     // A document under several terms is met under the one that promises most.
@@ -89,25 +88,25 @@ const Reaches& Searcher::weigh(const Model& model, std::span<const LiveSegment> 
                      [&](std::uint32_t a, std::uint32_t b) { return rarity_[a] > rarity_[b]; });
     // Whatever is asked for, the nearest clusters are opened, unless none may be.
     reaches_.clusters =
-        model.n_clusters == 0 || params.most_clusters == 0 ? 0 : std::max<std::size_t>(prospects_.reach(params.cut), 1);
+        model.n_clusters == 0 || effort.clusters == 0 ? 0 : std::max<std::size_t>(prospects_.reach(effort.cut), 1);
     const std::span<const std::uint16_t> bins = prospects_.bins();
     near_.clear();
     for (std::size_t c = 0; c < bins.size(); ++c)
         if (bins[c] < reaches_.clusters) near_.push_back(static_cast<std::uint32_t>(c));
-    if (near_.size() > params.most_clusters || params.budget != kNoBudget)
+    if (near_.size() > effort.clusters || effort.budget != Effort::kNoBudget)
         std::stable_sort(near_.begin(), near_.end(),
                          [&](std::uint32_t a, std::uint32_t b) { return bins[a] < bins[b]; });
-    if (near_.size() > params.most_clusters) near_.resize(params.most_clusters);
+    if (near_.size() > effort.clusters) near_.resize(effort.clusters);
     is_near_.assign(model.n_clusters, 0);
     for (const std::uint32_t c : near_) is_near_[c] = 1;
     if (met_.size() < segments.size()) met_.resize(segments.size());
-    n_met_.assign(params.budget == kNoBudget ? 0 : model.n_clusters, 0);
-    for (std::size_t s = 0; s < segments.size(); ++s) meet_terms(segments[s], terms, params, met_[s]);
-    if (params.budget != kNoBudget) fit_budget(segments, params);
+    n_met_.assign(effort.budget == Effort::kNoBudget ? 0 : model.n_clusters, 0);
+    for (std::size_t s = 0; s < segments.size(); ++s) meet_terms(segments[s], terms, effort, met_[s]);
+    if (effort.budget != Effort::kNoBudget) fit_budget(segments, effort);
     return reaches_;
 }
 
-void Searcher::meet_terms(const LiveSegment& live, std::span<const std::uint32_t> terms, const SearchParams& params,
+void Searcher::meet_terms(const LiveSegment& live, std::span<const std::uint32_t> terms, const Effort& effort,
                           std::vector<Met>& met) {
     const Segment& segment = *live.segment;
     met.clear();
@@ -127,7 +126,7 @@ void Searcher::meet_terms(const LiveSegment& live, std::span<const std::uint32_t
             const std::size_t reach = reaches_.terms[t];
             std::size_t run = 0;
             segment.terms.decode(lists_[i], [&](Doc doc, std::uint32_t rank) {
-                if (rank >= params.per_doc || !is_alive(live.alive, doc)) return;
+                if (rank >= effort.per_doc || !is_alive(live.alive, doc)) return;
                 std::uint16_t bin = 0;
                 std::uint32_t cluster = 0;
                 if (segment.clusters.size() > 0) {
@@ -151,7 +150,7 @@ void Searcher::meet_terms(const LiveSegment& live, std::span<const std::uint32_t
 // Levels of promise, the highest first, are opened whole as long as they fit; of the first that does not, as many
 // documents under terms as are left. Clusters that are opened for their own sake give what no term has met; a document
 // that both would give counts where it is expected more.
-void Searcher::fit_budget(std::span<const LiveSegment> segments, const SearchParams& params) {
+void Searcher::fit_budget(std::span<const LiveSegment> segments, const Effort& effort) {
     constexpr std::size_t kLevels = 1024;
     const std::size_t last = prospects_.n_bins() - 1;
     float high = prospects_.plain(0);
@@ -177,11 +176,11 @@ void Searcher::fit_budget(std::span<const LiveSegment> segments, const SearchPar
         const std::uint64_t filed = n_filed(segments, c);
         levels_[level(prospects_.plain(bins[c]))] += filed - std::min<std::uint64_t>(filed, n_met_[c]);
     }
-    std::uint64_t left = params.budget;
+    std::uint64_t left = effort.budget;
     std::size_t open = 0;  // levels
     while (open < kLevels && levels_[open] <= left) left -= levels_[open++];
-    reaches_.limit = params.budget;
-    if (left == params.budget && open < kLevels) {  // not even the most promising fit: some of them are scored
+    reaches_.limit = effort.budget;
+    if (left == effort.budget && open < kLevels) {  // not even the most promising fit: some of them are scored
         ++open;
         left = 0;
     }
@@ -206,26 +205,26 @@ void Searcher::fit_budget(std::span<const LiveSegment> segments, const SearchPar
 
 std::span<const Hit> Searcher::search(const Model& model, std::span<const LiveSegment> segments, const float* query,
                                       std::span<const std::uint32_t> clusters, std::span<const std::uint32_t> terms,
-                                      const SearchParams& params, SearchCost& cost) {
+                                      const Effort& effort, SearchCost& cost) {
     begin_query(model, query);
-    const bool weighed = params.benefit != nullptr;
+    const bool weighed = effort.benefit.has_value();
     limit_ = std::numeric_limits<std::uint64_t>::max();
     probed_ = clusters;
     if (weighed) {
-        limit_ = weigh(model, segments, query, terms, params).limit;
+        limit_ = weigh(model, segments, query, terms, effort).limit;
         probed_ = near_;
         terms = {};
     }
     model.codec->prepare(query, state_);
-    const bool refined = model.refine != nullptr && params.depth > 0;
+    const bool refined = model.refine != nullptr && effort.depth > 0;
     segments_ = segments;
-    top_.reset(refined ? params.depth : params.k);
+    top_.reset(refined ? effort.depth : effort.k);
     opened_.assign(terms.size(), 0);
     for (std::size_t s = 0; s < segments.size(); ++s)
-        scan_segment(static_cast<std::uint32_t>(s), segments[s], terms, params);
+        scan_segment(static_cast<std::uint32_t>(s), segments[s], terms, effort);
     if (refined) {
         refine(segments);
-        top_.narrow(params.k);
+        top_.narrow(effort.k);
     }
     const std::size_t n_term_lists =
         weighed ? by_rarity_.size() : std::accumulate(opened_.begin(), opened_.end(), std::size_t{0});
@@ -234,7 +233,7 @@ std::span<const Hit> Searcher::search(const Model& model, std::span<const LiveSe
 }
 
 void Searcher::scan_segment(std::uint32_t number, const LiveSegment& live, std::span<const std::uint32_t> terms,
-                            const SearchParams& params) {
+                            const Effort& effort) {
     const Segment& segment = *live.segment;
     if (live.only) {
         score_docs(number, live, *live.only);
@@ -280,10 +279,10 @@ void Searcher::scan_segment(std::uint32_t number, const LiveSegment& live, std::
             if (lists_[t] == segment.terms.directory().size()) continue;
             opened_[t] = 1;
             segment.terms.decode(lists_[t], [&](Doc doc, std::uint32_t rank) {
-                if (rank < params.per_doc) meet(doc);
+                if (rank < effort.per_doc) meet(doc);
             });
         }
-        if (params.benefit != nullptr)
+        if (effort.benefit.has_value())
             for (const Met& one : met_[number]) meet(one.doc);
     } catch (...) {
         clear();

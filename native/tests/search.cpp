@@ -105,7 +105,7 @@ float dot(const float* a, const float* b) {
 }
 
 std::vector<hi2::Hit> slow_search(const World& w, const float* query, const std::set<std::uint32_t>& terms,
-                                  std::size_t clusters, const hi2::SearchParams& params, bool residual,
+                                  std::size_t clusters, const hi2::Effort& effort, bool residual,
                                   std::size_t& n_scored) {
     std::vector<std::pair<float, int>> order;
     for (std::size_t c = 0; c < kClusters; ++c)
@@ -117,7 +117,7 @@ std::vector<hi2::Hit> slow_search(const World& w, const float* query, const std:
     for (Doc doc = 0; doc < kDocs; ++doc) {
         if ((w.alive[doc >> 3] >> (doc & 7) & 1) == 0) continue;
         bool met = opened.count(w.label[doc]) > 0;
-        for (const auto& [term, rank] : w.filed[doc]) met |= rank < params.per_doc && terms.count(term) > 0;
+        for (const auto& [term, rank] : w.filed[doc]) met |= rank < effort.per_doc && terms.count(term) > 0;
         if (!met) continue;
         float score = dot(query, &w.vectors[doc * kDim]);
         if (residual) score += dot(query, &w.centroids[w.label[doc] * kDim]);
@@ -125,7 +125,7 @@ std::vector<hi2::Hit> slow_search(const World& w, const float* query, const std:
     }
     n_scored = hits.size();
     std::sort(hits.begin(), hits.end(), hi2::better);
-    hits.resize(std::min(hits.size(), params.k));
+    hits.resize(std::min(hits.size(), effort.k));
     return hits;
 }
 
@@ -149,12 +149,12 @@ int main() {
                 const std::vector<std::uint32_t> list(terms.begin(), terms.end());
                 const auto per_doc = static_cast<std::uint32_t>(own() % 5);
                 const std::size_t clusters = own() % 6;
-                const hi2::SearchParams params{1 + own() % 50, per_doc, 0};
+                const hi2::Effort effort{.k = 1 + own() % 50, .per_doc = per_doc};
                 hi2::SearchCost cost;
                 std::size_t expected_scored = 0;
                 const auto probed = searcher.probe(w.model, query.data(), clusters);
-                const auto hits = searcher.search(w.model, {&live, 1}, query.data(), probed, list, params, cost);
-                const auto expected = slow_search(w, query.data(), terms, clusters, params, residual, expected_scored);
+                const auto hits = searcher.search(w.model, {&live, 1}, query.data(), probed, list, effort, cost);
+                const auto expected = slow_search(w, query.data(), terms, clusters, effort, residual, expected_scored);
                 CHECK(cost.n_scored == expected_scored);
                 CHECK(cost.n_term_lists ==
                       static_cast<std::size_t>(std::count_if(list.begin(), list.end(), [&](std::uint32_t term) {
@@ -167,15 +167,15 @@ int main() {
 
                 // Weighed, within a budget and without one.
                 const hi2::Benefit benefit{-1.0f, -1.0f, -0.1f, -0.2f, 0.5f, 0.2f, 0.05f};
-                hi2::SearchParams bounded = params;
-                bounded.benefit = &benefit;
-                bounded.most_clusters = w.model.n_clusters;
+                hi2::Effort bounded = effort;
+                bounded.benefit = benefit;
+                bounded.clusters = w.model.n_clusters;
                 bounded.budget = 1 + own() % 80;
                 hi2::SearchCost less;
                 searcher.search(w.model, {&live, 1}, query.data(), {}, list, bounded, less);
                 CHECK(less.n_scored > 0 && less.n_scored <= bounded.budget);
                 CHECK(less.n_term_lists == cost.n_term_lists);
-                bounded.budget = std::numeric_limits<std::size_t>::max();
+                bounded.budget = hi2::Effort::kNoBudget;
                 searcher.search(w.model, {&live, 1}, query.data(), {}, list, bounded, less);
                 std::size_t n_alive = 0;
                 for (std::size_t doc = 0; doc < w.segment.n_docs; ++doc) n_alive += w.alive[doc >> 3] >> (doc & 7) & 1;
@@ -192,7 +192,7 @@ int main() {
                 for (hi2::Doc doc = 0; doc < w.segment.n_docs; doc += 3)
                     if ((w.alive[doc >> 3] >> (doc & 7) & 1) != 0) some.push_back(doc);
                 const hi2::LiveSegment only{&w.segment, w.alive.data(), some};
-                const auto chosen = searcher.search(w.model, {&only, 1}, query.data(), probed, list, params, less);
+                const auto chosen = searcher.search(w.model, {&only, 1}, query.data(), probed, list, effort, less);
                 CHECK(less.n_scored == some.size());
                 for (const hi2::Hit& hit : chosen) CHECK(hit.doc % 3 == 0);
             }
@@ -206,11 +206,10 @@ int main() {
         many.back() = w.segment.terms.directory().key(0);
         std::size_t filed = 0;
         w.segment.terms.decode(0, [&](Doc doc, std::uint32_t) { filed += w.alive[doc >> 3] >> (doc & 7) & 1; });
-        const hi2::Benefit benefit;
         const std::vector<float> query(kDim, 1.0f);
         hi2::Searcher searcher;
         hi2::SearchCost cost;
-        searcher.search(w.model, {&live, 1}, query.data(), {}, many, {10, 9, 0, &benefit, 0}, cost);
+        searcher.search(w.model, {&live, 1}, query.data(), {}, many, {.per_doc = 9, .benefit = hi2::Benefit{}}, cost);
         CHECK(filed > 0 && cost.n_scored == filed);
         CHECK(cost.n_term_lists == 1);
     }
@@ -222,7 +221,7 @@ int main() {
     for (std::uint32_t i = 0; i < kTerms; ++i) every[i] = i;
     const auto search_all = [&](hi2::SearchCost& cost) {
         const auto probed = searcher.probe(w.model, query.data(), 2);
-        searcher.search(w.model, {&live, 1}, query.data(), probed, every, {10, 9, 0}, cost);
+        searcher.search(w.model, {&live, 1}, query.data(), probed, every, {.per_doc = 9}, cost);
     };
     hi2::SearchCost before, after;
     search_all(before);
@@ -236,8 +235,8 @@ int main() {
 
     // A list whose length cannot be read is met while a query weighs it.
     std::fill(w.blob.begin(), w.blob.end() - static_cast<std::ptrdiff_t>(hi2::kPadding), std::uint8_t{0xff});
-    const hi2::Benefit benefit;
-    CHECK_THROWS(searcher.search(w.model, {&live, 1}, query.data(), {}, every, {10, 9, 0, &benefit, 5}, ignored),
+    CHECK_THROWS(searcher.search(w.model, {&live, 1}, query.data(), {}, every,
+                                 {.clusters = 5, .per_doc = 9, .benefit = hi2::Benefit{}}, ignored),
                  hi2::Damaged);
     std::copy(kept.begin(), kept.end(), w.blob.begin());
 

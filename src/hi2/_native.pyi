@@ -9,7 +9,6 @@ ID_BLOCK: int
 
 _Directory = tuple[Bytes, int, Bytes, int, int]
 _Lists = tuple[_Directory, Bytes, int]
-_Weighing = tuple[Floats, float, int, int | None]
 
 def simd_level() -> str: ...
 def simd_levels() -> list[str]: ...
@@ -32,21 +31,12 @@ def search(
     queries: Floats,
     term_offsets: U64,
     terms: U32,
-    k: int,
-    clusters: int,
-    per_doc: int,
-    depth: int,
-    weighing: _Weighing | None,
+    effort: Effort,
     threads: int,
 ) -> tuple[U32, U32, Floats, I64, I64, I64]: ...
-def reaches(
-    model: Model,
-    segments: list[tuple[Segment, Bytes | None]],
-    query: Floats,
-    terms: U32,
-    per_doc: int,
-    weighing: _Weighing,
-) -> tuple[U32, U32, U32, U64, int | None]: ...
+def admission(
+    model: Model, segments: list[tuple[Segment, Bytes | None]], query: Floats, terms: U32, effort: Effort
+) -> tuple[U32, U32, U64]: ...
 def score(model: Model, segment: Segment, query: Floats, refine: bool, docs: U32) -> Floats: ...
 
 class Ids:
@@ -89,6 +79,20 @@ class Codec:
     def code_bytes(self) -> int: ...
     def encode(self, vectors: Floats, threads: int) -> Bytes: ...
 
+class Effort:
+    def __init__(
+        self,
+        *,
+        k: int,
+        clusters: int,
+        terms: int,
+        per_doc: int,
+        depth: int,
+        benefit: Floats | None = None,
+        cut: float = ...,
+        budget: int | None = None,
+    ) -> None: ...
+
 class Reader:
     def __init__(
         self,
@@ -100,16 +104,7 @@ class Reader:
         mean_scores: Floats | None,
     ) -> None: ...
     def search(
-        self,
-        query: Floats,
-        text: str | None,
-        k: int,
-        clusters: int,
-        terms: int,
-        per_doc: int,
-        depth: int,
-        weighing: _Weighing | None,
-        largest: float,
+        self, query: Floats, text: str | None, effort: Effort, largest: float
     ) -> tuple[list[Id], Floats, int, int] | None: ...
 
 class Model:

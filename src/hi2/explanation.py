@@ -151,7 +151,7 @@ def explain(state: State, vector: Any, text: str | None, effort: Effort, *, id: 
     clusters, opened_terms = _opened(state, query, numbers, effort, clusters)
     terms, query_terms, unmatched = _terms(state, place, text, effort, numbers, opened_terms)
     admitted = any(match.opened for match in clusters) or any(match.counts and match.opened for match in terms)
-    if filter is not None or (effort.weighing is not None and effort.budget is not None):
+    if filter is not None or effort.budget is not None:
         # A filter opens more than is asked for, a budget may end inside a list: only the search itself knows.
         every = replace(effort, k=max(1, hits.n_scored), depth=0)
         admitted = id in search(state, vector, text, every).ids.tolist()
@@ -207,17 +207,15 @@ def _opened(
 ) -> tuple[tuple[ClusterMatch, ...], set[int]]:
     """The document's clusters with whether they were opened, and the query's terms that were as far as they lie."""
     model = state.model
-    if effort.weighing is None:
-        opened = set(model.native.probe(query, effort.clusters).tolist())
-        return tuple(replace(own, opened=own.cluster in opened) for own in clusters), set(numbers.tolist())
-    bins, _, near, of_terms, _ = _native.reaches(
-        model.native, state.snapshot.native, query, numbers, effort.per_doc, effort.weighing
-    )
+    if not effort.weighed:
+        probed = set(model.native.probe(query, effort.clusters).tolist())
+        return tuple(replace(own, opened=own.cluster in probed) for own in clusters), set(numbers.tolist())
+    bins, opened, reaches = _native.admission(model.native, state.snapshot.native, query, numbers, effort.native)
     own = int(bins[clusters[0].cluster]) if clusters else 0
     matches = tuple(
-        replace(match, opened=match.cluster in near, place=_place(bins, match.cluster)) for match in clusters
+        replace(match, opened=match.cluster in opened, place=_place(bins, match.cluster)) for match in clusters
     )
-    return matches, {int(term) for term, reach in zip(numbers, of_terms, strict=True) if own < reach}
+    return matches, {int(term) for term, reach in zip(numbers, reaches, strict=True) if own < reach}
 
 
 def _place(bins: Array, cluster: int) -> int:

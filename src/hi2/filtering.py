@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,9 +18,13 @@ from hi2 import _native
 from hi2.errors import invalid
 from hi2.filters import Expression, check_columns, parse
 from hi2.ids import check_id
+from hi2.model import Model
 from hi2.segment import alive_bits, alive_flags
 from hi2.snapshot import Live, Snapshot
 from hi2.types import U32, Array, Bytes
+
+if TYPE_CHECKING:
+    from hi2.searching import Effort
 
 #: Clusters are opened in this power of how many times fewer documents pass: measured so that the k best of what passes
 #: are found as well as those of all documents are.
@@ -144,56 +148,51 @@ def _of_flags(snapshot: Snapshot, flags: Sequence[Array]) -> Passing:
 
 
 def search_passing(
-    model: Any,
+    model: Model,
     found: Passing,
     queries: Array,
     offsets: Array,
     numbers: Array,
+    effort: Effort,
     *,
-    k: int,
-    clusters: int,
-    per_doc: int,
-    depth: int,
-    n_clusters: int,
-    default_clusters: int,
     n_docs: int,
     threads: int,
 ) -> tuple[tuple[Array, ...], Array]:
     """Search what passes: with as many more clusters as fewer documents pass, and on until k are found.
 
-    Returns what the native search does, and for every query whether all that passes was scored.
+    Lists are opened whole, whatever the effort says of weighing them. Returns what the native search does, and for
+    every query whether all that passes was scored.
     """
-    every = found.n <= max(FEW, 4 * k)
+    n_clusters = model.n_clusters
+    effort = replace(effort, budget=None, adaptive=None)
+    every = found.n <= max(FEW, 4 * effort.k)
     if not every:  # the fewer pass, the farther the k best of them lie
-        clusters = min(n_clusters, math.ceil(clusters * (n_docs / max(found.n, 1)) ** WIDENING))
-    wanted = min(k, found.n)
-    native = found.native(only=every)
+        wider = math.ceil(effort.clusters * (n_docs / max(found.n, 1)) ** WIDENING)
+        effort = replace(effort, clusters=min(n_clusters, wider))
+    wanted = min(effort.k, found.n)
     answer: tuple[Array, ...] = _native.search(
-        model, native, queries, offsets, numbers, k, clusters, per_doc, depth, None, threads
+        model.native, found.native(only=every), queries, offsets, numbers, effort.native, threads
     )
-    complete = np.full(len(queries), every or clusters >= n_clusters > 0)
+    complete = np.full(len(queries), every or effort.clusters >= n_clusters > 0)
     rows = np.flatnonzero(answer[3] < wanted)
     if len(rows):
         answer = tuple(np.array(part) for part in answer)
     while len(rows) and not every:
-        every = clusters >= n_clusters
-        clusters = min(n_clusters, max(8 * clusters, default_clusters))
+        every = effort.clusters >= n_clusters
+        fewest = 0 if model.clusters is None else model.clusters.default_probes
+        effort = replace(effort, clusters=min(n_clusters, max(8 * effort.clusters, fewest)))
         spans = [slice(int(offsets[row]), int(offsets[row + 1])) for row in rows]
         again = _native.search(
-            model,
+            model.native,
             found.native(only=every),
             np.ascontiguousarray(queries[rows]),
             np.append(0, np.cumsum([span.stop - span.start for span in spans])).astype(np.uint64),
             np.concatenate([numbers[span] for span in spans]),
-            k,
-            clusters,
-            per_doc,
-            depth,
-            None,
+            effort.native,
             threads,
         )
         for place, part in zip(answer, again, strict=True):
             place[rows] = part
-        complete[rows] = every or clusters >= n_clusters > 0
+        complete[rows] = every or effort.clusters >= n_clusters > 0
         rows = rows[again[3] < wanted]
     return answer, complete

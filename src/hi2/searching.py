@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from threading import Lock
 from typing import Any
 
@@ -51,13 +51,24 @@ class Effort:
     adaptive: float | None = None
     benefit: Benefit = DEFAULT_BENEFIT
 
-    @cached_property
-    def weighing(self) -> tuple[Floats, float, int, int | None] | None:
-        """What the native search weighs lists by; None where it opens them whole."""
-        if self.budget is None and self.adaptive is None:
-            return None
-        cut = -np.inf if self.adaptive is None else log_odds(self.adaptive)
-        return self.benefit.array, cut, self.clusters, self.budget
+    @property
+    def weighed(self) -> bool:
+        """Whether a query weighs its lists; else it opens them whole."""
+        return self.budget is not None or self.adaptive is not None
+
+    @property
+    def native(self) -> _native.Effort:
+        """The same for the native search; made at each call, which is cheaper than to keep it."""
+        return _native.Effort(
+            k=self.k,
+            clusters=self.clusters,
+            terms=self.terms,
+            per_doc=self.per_doc,
+            depth=self.depth,
+            benefit=self.benefit.array if self.weighed else None,
+            cut=-math.inf if self.adaptive is None else log_odds(self.adaptive),
+            budget=self.budget,
+        )
 
 
 def resolve_effort(
@@ -127,19 +138,7 @@ def search_native(
     state: State, queries: Floats, offsets: Array, numbers: Array, effort: Effort, *, threads: int
 ) -> tuple[Array, ...]:
     """Return (segments, rows, scores, counts, n_scored, n_term_lists) of queries with their terms."""
-    return _native.search(
-        state.model.native,
-        state.snapshot.native,
-        queries,
-        offsets,
-        numbers,
-        effort.k,
-        effort.clusters,
-        effort.per_doc,
-        effort.depth,
-        effort.weighing,
-        threads,
-    )
+    return _native.search(state.model.native, state.snapshot.native, queries, offsets, numbers, effort.native, threads)
 
 
 def _filtered(
@@ -157,21 +156,8 @@ def _filtered(
     model = state.model
 
     def passed(through: Passing, queries: Floats, offsets: Array, numbers: Array) -> tuple[tuple[Array, ...], Array]:
-        return search_passing(
-            model.native,
-            through,
-            queries,
-            offsets,
-            numbers,
-            k=effort.k,
-            clusters=effort.clusters,
-            per_doc=effort.per_doc,
-            depth=effort.depth,
-            n_clusters=model.n_clusters,
-            default_clusters=0 if model.clusters is None else model.clusters.default_probes,
-            n_docs=state.snapshot.n_alive,
-            threads=threads,
-        )
+        n_docs = state.snapshot.n_alive
+        return search_passing(model, through, queries, offsets, numbers, effort, n_docs=n_docs, threads=threads)
 
     if not isinstance(filters, PerQuery):
         answer, complete = passed(passing(state.snapshot, filters), queries, offsets, numbers)
@@ -212,9 +198,7 @@ def _search_one(state: State, vector: Array, text: str | None, effort: Effort) -
     if state.model.metric != INNER_PRODUCT or vector.dtype != np.float32:
         return None
     text = None if state.model.terms is None else text
-    found = (state.vector_reader if text is None else state.reader).search(
-        vector, text, effort.k, effort.clusters, effort.terms, effort.per_doc, effort.depth, effort.weighing, LARGEST
-    )
+    found = (state.vector_reader if text is None else state.reader).search(vector, text, effort.native, LARGEST)
     if found is None:
         return None
     listed, scores, n_scored, n_term_lists = found

@@ -237,6 +237,7 @@ class _Tuner:
         every = Passing(tuple(Part(live, alive_bits(live.flags())) for live in lives))
         found: list[set[tuple[int, int]]] = []
         depth = 0 if self._state.model.refine is None else self._state.snapshot.n_alive
+        effort = Effort(k=self._k, clusters=0, terms=0, per_doc=0, depth=depth).native
         with self._bars.phase("brute force", len(self._queries)) as advance:
             for begin in range(0, len(self._queries), 32):
                 block = self._queries[begin : begin + 32]
@@ -246,11 +247,7 @@ class _Tuner:
                     block,
                     np.zeros(len(block) + 1, np.uint64),
                     np.zeros(0, np.uint32),
-                    self._k,
-                    0,
-                    0,
-                    depth,
-                    None,
+                    effort,
                     self._threads,
                 )
                 found += _pairs(numbers, rows, counts)

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "hi2/benefit.h"
 #include "hi2/centroids.h"
 #include "hi2/codec.h"
 #include "hi2/damaged.h"
+#include "hi2/effort.h"
 #include "hi2/postings.h"
 #include "hi2/topk.h"
 #include "hi2/visited.h"
@@ -70,18 +70,6 @@ struct LiveSegment {
     std::optional<std::span<const Doc>> only = std::nullopt;
 };
 
-// With a benefit a query weighs what it opens: documents of which at least `cut` is expected, and of these the most
-// promising `budget`.
-struct SearchParams {
-    std::size_t k = 10;
-    std::uint32_t per_doc = 0;         // postings with rank < per_doc count
-    std::size_t depth = 0;             // hits the refine store rescores; 0 skips it
-    const Benefit* benefit = nullptr;  // null: the given clusters and terms are opened whole
-    std::size_t most_clusters = 0;     // with a benefit: clusters opened for their own sake
-    float cut = -std::numeric_limits<float>::infinity();
-    std::size_t budget = std::numeric_limits<std::size_t>::max();
-};
-
 // How far a weighed query opens its lists: clusters and terms down to these bins, and how many documents they may give.
 // Within a budget the last documents under terms may lie a little farther.
 struct Reaches {
@@ -99,10 +87,10 @@ struct SearchCost {
 // Everything a thread reuses from query to query.
 class Searcher {
    public:
-    // Hits in order, of these clusters and terms; valid until the next call.
+    // Hits in order, of these clusters (unless the effort has a benefit) and terms; valid until the next call.
     std::span<const Hit> search(const Model& model, std::span<const LiveSegment> segments, const float* query,
                                 std::span<const std::uint32_t> clusters, std::span<const std::uint32_t> terms,
-                                const SearchParams& params, SearchCost& cost);
+                                const Effort& effort, SearchCost& cost);
 
     // The clusters a query opens, best first; equal scores by number. Valid until the next call.
     std::span<const std::uint32_t> probe(const Model& model, const float* query, std::size_t n) {
@@ -116,7 +104,7 @@ class Searcher {
 
     // How far a weighed query opens its lists, and the bins of all clusters. Valid until the next call.
     const Reaches& weigh(const Model& model, std::span<const LiveSegment> segments, const float* query,
-                         std::span<const std::uint32_t> terms, const SearchParams& params);
+                         std::span<const std::uint32_t> terms, const Effort& effort);
     const Prospects& prospects() const { return prospects_; }
     // Of the same query: the clusters opened for their own sake.
     std::span<const std::uint32_t> near() const { return near_; }
@@ -136,13 +124,13 @@ class Searcher {
     static_assert(sizeof(Met) == 12);
 
     void begin_query(const Model& model, const float* query);
-    void meet_terms(const LiveSegment& live, std::span<const std::uint32_t> terms, const SearchParams& params,
+    void meet_terms(const LiveSegment& live, std::span<const std::uint32_t> terms, const Effort& effort,
                     std::vector<Met>& met);
-    void fit_budget(std::span<const LiveSegment> segments, const SearchParams& params);
+    void fit_budget(std::span<const LiveSegment> segments, const Effort& effort);
     std::uint64_t n_filed(std::span<const LiveSegment> segments, std::uint32_t cluster) const;
     float anchor_score(std::uint32_t cluster);
     void scan_segment(std::uint32_t number, const LiveSegment& live, std::span<const std::uint32_t> terms,
-                      const SearchParams& params);
+                      const Effort& effort);
     void score_range(std::uint32_t number, const LiveSegment& live, Doc begin, Doc end, float offset);
     void score_few(std::uint32_t number, const LiveSegment& live, Doc begin, Doc end);
     void score_pending(std::uint32_t number, const LiveSegment& live);
