@@ -9,6 +9,9 @@ from typing import SupportsIndex
 
 from hi2.errors import invalid
 
+#: The largest k of a search: the hits of a batch are (n, k) arrays however few documents there are.
+MAX_K = 1 << 24
+
 
 def integer(name: str, value: SupportsIndex, *, low: int, high: int | None = None) -> int:
     """Return ``value`` as an int within [low, high]."""

@@ -19,6 +19,7 @@ from hi2.errors import invalid
 from hi2.filters import Expression, check_columns, parse
 from hi2.ids import check_id
 from hi2.model import Model
+from hi2.ragged import take_rows
 from hi2.segment import alive_bits, alive_flags
 from hi2.snapshot import Live, Snapshot
 from hi2.types import U32, Array, Bytes
@@ -181,16 +182,9 @@ def search_passing(
         every = effort.clusters >= n_clusters
         fewest = 0 if model.clusters is None else model.clusters.default_probes
         effort = replace(effort, clusters=min(n_clusters, max(8 * effort.clusters, fewest)))
-        spans = [slice(int(offsets[row]), int(offsets[row + 1])) for row in rows]
-        again = _native.search(
-            model.native,
-            found.native(only=every),
-            np.ascontiguousarray(queries[rows]),
-            np.append(0, np.cumsum([span.stop - span.start for span in spans])).astype(np.uint64),
-            np.concatenate([numbers[span] for span in spans]),
-            effort.native,
-            threads,
-        )
+        starts, terms = take_rows(offsets, numbers, rows)
+        block = np.ascontiguousarray(queries[rows])
+        again = _native.search(model.native, found.native(only=every), block, starts, terms, effort.native, threads)
         for place, part in zip(answer, again, strict=True):
             place[rows] = part
         complete[rows] = every or effort.clusters >= n_clusters > 0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hi2.arguments import thread_count
+from hi2.arguments import MAX_K, thread_count
 from hi2.changes import (
     build_on_disk,
     check_profile_name,
@@ -33,7 +33,7 @@ from hi2.model import Model
 from hi2.parts import Parts
 from hi2.profiles import Profile
 from hi2.progress import Progress
-from hi2.searching import MAX_K, Effort, PerQuery, Tally, resolve_effort, search
+from hi2.searching import Effort, PerQuery, Tally, resolve_effort, search
 from hi2.selectors.clusters import ClusterSelector, KMeans
 from hi2.selectors.terms import BM25, TermSelector, TermWeights
 from hi2.shaping import Shape, shaped

@@ -1,4 +1,4 @@
-"""Many byte strings in two arrays: row i is bytes [ends[i-1], ends[i])."""
+"""Rows of unequal length in two arrays: byte strings by their ends, or any values by their offsets."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hi2.types import I64, U64, Bytes
+from hi2.types import I64, U64, Array, Bytes
 
 
 @dataclass(frozen=True)
 class Ragged:
-    """A column of byte strings.
+    """A column of byte strings: row i is bytes [ends[i-1], ends[i]).
 
     >>> column = Ragged.of([b"ab", b"", b"c"])
     >>> column.take(np.array([2, 0])).rows()
@@ -65,3 +65,14 @@ class Ragged:
         data = self.data.tobytes()
         ends = self.ends.tolist()
         return [data[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
+
+
+def take_rows(offsets: U64, values: Array, rows: Sequence[int] | Array) -> tuple[U64, Array]:
+    """Return some rows, where row i of ``values`` is [offsets[i], offsets[i+1]), as offsets and values of their own.
+
+    >>> take_rows(np.array([0, 2, 2, 3]), np.array([7, 8, 9]), [2, 0])
+    (array([0, 1, 3], dtype=uint64), array([9, 7, 8]))
+    """
+    parts = [values[int(offsets[row]) : int(offsets[row + 1])] for row in rows]
+    bounds = np.cumsum([0, *(len(part) for part in parts)], dtype=np.uint64)
+    return bounds, np.concatenate([values[:0], *parts])

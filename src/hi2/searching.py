@@ -12,10 +12,11 @@ import numpy as np
 
 from hi2 import _native
 from hi2.adapting import DEFAULT_BENEFIT, Benefit, log_odds
-from hi2.arguments import integer, real, thread_count
+from hi2.arguments import MAX_K, integer, real, thread_count
 from hi2.errors import invalid
 from hi2.filtering import Passing, passing, search_passing
 from hi2.model import Model
+from hi2.ragged import take_rows
 from hi2.selectors.terms import DEFAULT_QUERY_TERMS
 from hi2.snapshot import Snapshot, row_ids
 from hi2.store import State
@@ -24,8 +25,6 @@ from hi2.vectors import INNER_PRODUCT, LARGEST, open_vectors
 
 #: The refine store rescores this many times k hits unless the search says otherwise.
 DEFAULT_REFINE = 4
-#: A batch's hits are (n, k) arrays however few documents there are, so k has an end.
-MAX_K = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -173,9 +172,7 @@ def _filtered(
     complete = np.zeros(len(queries), bool)
     for rows in groups.values():
         given = own.filters[rows[0]]
-        spans = [slice(int(offsets[row]), int(offsets[row + 1])) for row in rows]
-        starts = np.append(0, np.cumsum([span.stop - span.start for span in spans])).astype(np.uint64)
-        terms = np.concatenate([numbers[span] for span in spans])
+        starts, terms = take_rows(offsets, numbers, rows)
         found: Sequence[Array]
         if given is None:
             found = search_native(state, np.ascontiguousarray(queries[rows]), starts, terms, effort, threads=threads)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hi2.arguments import integer, real
+from hi2.arguments import MAX_K, integer, real
 from hi2.errors import Error, InvalidParameter, invalid
 from hi2.filters import read_column
 from hi2.snapshot import Snapshot
@@ -36,7 +36,7 @@ class Shape:
         cls, k: int, offset: int, min_score: float | None, group_by: str | None, rerank: Any, n: int | None
     ) -> Shape:
         """Return the arguments, checked."""
-        offset = integer("offset", offset, low=0, high=(1 << 24) - k)
+        offset = integer("offset", offset, low=0, high=MAX_K - k)
         if min_score is not None:
             min_score = real("min_score", min_score, low=-math.inf, high=math.inf)
         if group_by is not None and not isinstance(group_by, str):
@@ -50,7 +50,7 @@ class Shape:
             if rerank is None
             else integer("rerank_depth", max(DEFAULT_RERANKED, k + offset) if n is None else n, low=1)
         )
-        return cls(k, offset, min_score, group_by, rerank, min(depth, 1 << 24))
+        return cls(k, offset, min_score, group_by, rerank, min(depth, MAX_K))
 
     @property
     def wanted(self) -> int:
