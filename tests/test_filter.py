@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import threading
+import weakref
 from datetime import date, datetime, timedelta, timezone
 
 import numpy as np
@@ -383,3 +385,21 @@ def test_keys_beyond_the_last_column_are_named(documents):
     with pytest.raises(InvalidParameter, match="256 columns before it"):
         index.search(vectors[0], filter="k299 == 1")
     hi2.HybridIndex.build(vectors, texts, payload=[{"x": 10**400}, {"x": 1}], progress=False)
+
+
+def test_a_filtered_index_is_freed_when_it_is_dropped(documents, tmp_path):
+    """Mapped segments do not wait for the cycle collector."""
+    vectors, texts, payload = documents
+    hi2.HybridIndex.build(vectors[:50], texts[:50], payload=payload[:50]).save(tmp_path / "a")
+    gc.collect()
+    gc.disable()
+    try:
+        index = hi2.HybridIndex.open(tmp_path / "a")
+        index.search(vectors[0], filter="number < 10")
+        index.search(vectors[:3], filters=["number < 10", None, [1, 2]], k=2)
+        segment = weakref.ref(index._state.snapshot.lives[0].segment)
+        assert segment() is not None
+        del index
+        assert segment() is None
+    finally:
+        gc.enable()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,5 @@ def test_rows_are_taken_with_offsets_of_their_own(rows):
     offsets, taken = take_rows(np.array([0, 2, 2, 3], np.uint64), np.concatenate(values), rows)
     assert offsets.dtype == np.uint64
     assert taken.dtype == np.uint32
-    assert [taken[int(a) : int(b)].tolist() for a, b in zip(offsets, offsets[1:], strict=False)] == [
-        values[row].tolist() for row in rows
-    ]
+    found = [taken[int(begin) : int(end)].tolist() for begin, end in pairwise(offsets)]
+    assert found == [values[row].tolist() for row in rows]

@@ -38,9 +38,9 @@ FEW = 4096
 
 @dataclass(frozen=True)
 class Part:
-    """Which documents of one segment pass and are alive."""
+    """Which documents of one segment pass and are alive. It does not hold the segment, which holds it in a cache."""
 
-    live: Live
+    n_docs: int
     bits: Bytes
     #: Those that pass, rising, where they were given; else they are read from the bits when asked for.
     given: U32 | None = None
@@ -55,13 +55,14 @@ class Part:
         """Those that pass, rising."""
         if self.given is not None:
             return self.given
-        return np.flatnonzero(alive_flags(self.bits, self.live.segment.n_docs)).astype(np.uint32)
+        return np.flatnonzero(alive_flags(self.bits, self.n_docs)).astype(np.uint32)
 
 
 @dataclass(frozen=True)
 class Passing:
-    """What passes a filter, segment by segment."""
+    """What passes a filter, segment by segment of a snapshot."""
 
+    snapshot: Snapshot
     parts: tuple[Part, ...]
 
     @cached_property
@@ -71,9 +72,10 @@ class Passing:
 
     def native(self, *, only: bool) -> list[Any]:
         """Return the segments as the search takes them; with ``only`` every passing document is a candidate."""
+        pairs = zip(self.snapshot.lives, self.parts, strict=True)
         if only:
-            return [(part.live.segment.native, part.bits, part.docs) for part in self.parts]
-        return [(part.live.segment.native, part.bits) for part in self.parts]
+            return [(live.segment.native, part.bits, part.docs) for live, part in pairs]
+        return [(live.segment.native, part.bits) for live, part in pairs]
 
 
 def passing(snapshot: Snapshot, given: Any) -> Passing:
@@ -98,7 +100,7 @@ def passing(snapshot: Snapshot, given: Any) -> Passing:
     for place in snapshot.find(ids):
         if place is not None:
             docs[place.segment].append(place.doc)
-    return Passing(tuple(_listed(live, own) for live, own in zip(snapshot.lives, docs, strict=True)))
+    return Passing(snapshot, tuple(_listed(live, own) for live, own in zip(snapshot.lives, docs, strict=True)))
 
 
 def _listed(live: Live, docs: list[int]) -> Part:
@@ -106,7 +108,7 @@ def _listed(live: Live, docs: list[int]) -> Part:
     own = np.unique(np.asarray(docs, np.uint32)).astype(np.uint32)
     bits = np.zeros((live.segment.n_docs + 7) // 8, np.uint8)
     np.bitwise_or.at(bits, own >> 3, (1 << (own & 7)).astype(np.uint8))
-    return Part(live, bits, own)
+    return Part(live.segment.n_docs, bits, own)
 
 
 def _expressed(snapshot: Snapshot, expression: Expression) -> Passing:
@@ -115,7 +117,8 @@ def _expressed(snapshot: Snapshot, expression: Expression) -> Passing:
     if None in kept:  # a column that only other segments have is known all the same
         check_columns(expression, [live.segment.columns for live in snapshot.lives])
     return Passing(
-        tuple(own or _evaluated(live, key, expression) for live, own in zip(snapshot.lives, kept, strict=True))
+        snapshot,
+        tuple(own or _evaluated(live, key, expression) for live, own in zip(snapshot.lives, kept, strict=True)),
     )
 
 
@@ -124,7 +127,7 @@ def _evaluated(live: Live, key: str, expression: Expression) -> Part:
     bits = segment.passing.get(key)
     if bits is None:
         bits = segment.passing.put(key, alive_bits(expression.flags(segment.columns)))
-    part = Part(live, bits if live.alive is None else bits & live.alive[: len(bits)])
+    part = Part(segment.n_docs, bits if live.alive is None else bits & live.alive[: len(bits)])
     live.passing.put(key, part)
     return part
 
@@ -145,7 +148,7 @@ def _masked(snapshot: Snapshot, mask: Array) -> Passing:
 
 def _of_flags(snapshot: Snapshot, flags: Sequence[Array]) -> Passing:
     pairs = zip(snapshot.lives, flags, strict=True)
-    return Passing(tuple(Part(live, alive_bits(own & live.flags())) for live, own in pairs))
+    return Passing(snapshot, tuple(Part(live.segment.n_docs, alive_bits(own & live.flags())) for live, own in pairs))
 
 
 def search_passing(

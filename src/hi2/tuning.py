@@ -234,7 +234,8 @@ class _Tuner:
     def _exact(self) -> list[set[tuple[int, int]]]:
         """The k best of every query over all documents by the finest store, as (segment, row)."""
         lives = self._state.snapshot.lives
-        every = Passing(tuple(Part(live, alive_bits(live.flags())) for live in lives))
+        parts = tuple(Part(live.segment.n_docs, alive_bits(live.flags())) for live in lives)
+        every = Passing(self._state.snapshot, parts)
         found: list[set[tuple[int, int]]] = []
         depth = 0 if self._state.model.refine is None else self._state.snapshot.n_alive
         effort = Effort(k=self._k, clusters=0, terms=0, per_doc=0, depth=depth).native
