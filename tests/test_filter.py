@@ -14,8 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hi2
+from hi2 import searching
 from hi2.columns import Columns
 from hi2.errors import InvalidParameter
+from hi2.filtering import passing
 from hi2.filters import parse
 from hi2.profiles import Profile
 
@@ -403,3 +405,26 @@ def test_a_filtered_index_is_freed_when_it_is_dropped(documents, tmp_path):
         assert segment() is None
     finally:
         gc.enable()
+
+
+def test_queries_with_equal_filters_are_searched_together(documents, index, monkeypatch):
+    """Equal texts, however they are spelled, and the expression itself make one group."""
+    vectors = documents[0]
+    evaluated = []
+    monkeypatch.setattr(
+        searching, "passing", lambda snapshot, given: evaluated.append(given) or passing(snapshot, given)
+    )
+    filters = [
+        "number < 50",
+        "".join(["number", " < 50"]),
+        "(number  <  50)",
+        hi2.column("number") < 50,
+        [7],
+        [7],
+        None,
+    ]
+    hits = index.search(vectors[: len(filters)], filters=filters, k=3)
+    assert len(evaluated) == 3  # one expression, two lists
+    for row, given in enumerate(filters):
+        alone = index.search(vectors[row], filter=given, k=3)
+        assert hits[row].ids.tolist() == alone.ids.tolist()

@@ -78,6 +78,13 @@ class Passing:
         return [(live.segment.native, part.bits) for live, part in pairs]
 
 
+def filter_key(given: Any) -> str | int:
+    """Return a key that equal expressions share, however they are given; a mask or a list is known by its identity."""
+    if isinstance(given, str):
+        given = parse(given)
+    return str(given) if isinstance(given, Expression) else id(given)
+
+
 def passing(snapshot: Snapshot, given: Any) -> Passing:
     """Return what passes a filter: an expression or its text, a boolean mask by ``ids()``, or ids."""
     if isinstance(given, str):

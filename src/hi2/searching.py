@@ -14,7 +14,7 @@ from hi2 import _native
 from hi2.adapting import DEFAULT_BENEFIT, Benefit, log_odds
 from hi2.arguments import MAX_K, integer, real, thread_count
 from hi2.errors import invalid
-from hi2.filtering import Passing, passing, search_passing
+from hi2.filtering import Passing, filter_key, passing, search_passing
 from hi2.model import Model
 from hi2.ragged import take_rows
 from hi2.selectors.terms import DEFAULT_QUERY_TERMS
@@ -165,9 +165,9 @@ def _filtered(
     own = filters
     if len(own.filters) != len(queries):
         raise invalid("filters", f"one a query ({len(queries)})", len(own.filters))
-    groups: dict[int, list[int]] = {}
+    groups: dict[str | int, list[int]] = {}
     for row, given in enumerate(own.filters):
-        groups.setdefault(id(given), []).append(row)
+        groups.setdefault(filter_key(given), []).append(row)
     merged: list[Array] | None = None
     complete = np.zeros(len(queries), bool)
     for rows in groups.values():
