@@ -1,8 +1,8 @@
-"""Writes the pages of the commands and of the API from the code itself.
+"""Generate the pages of the commands and of the API from the code.
 
     python docs/generate.py
 
-``tests/test_docs.py`` checks that the pages are what this would write.
+``tests/test_docs.py`` checks that the committed pages are up to date.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DOCS = Path(__file__).parent
 
 
 def command_pages() -> dict[str, str]:
-    """Return docs/commands/VERB.md for every verb."""
+    """Return the page docs/commands/VERB.md of every command."""
     group: Any = typer.main.get_command(app)
     pages = {}
     for name, command in sorted(group.commands.items()):
@@ -83,7 +83,7 @@ def _signature(value: Any) -> str:
 
 
 def _prose(value: Any) -> str:
-    """A docstring with its examples fenced."""
+    """Return a docstring with its examples in fenced code blocks."""
     out, fenced = [], False
     for line in (inspect.getdoc(value) or "").splitlines():
         example = line.startswith(">>>") or line.startswith("...") or (fenced and bool(line.strip()))
@@ -95,7 +95,7 @@ def _prose(value: Any) -> str:
 
 
 def pages() -> dict[str, str]:
-    """Return every generated page by its path under docs/."""
+    """Return the text of every generated page, keyed by its path under docs/."""
     return {**command_pages(), "api.md": api_page()}
 
 
