@@ -1,4 +1,4 @@
-"""What tests share: a small collection of real text with real vectors, and where the large ones are."""
+"""Shared fixtures: a small collection of real text with vectors, and the folder of the large collections."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-settings.register_profile("fixed", derandomize=True)  # the same examples in every run
+settings.register_profile("fixed", derandomize=True)  # every run uses the same examples
 settings.load_profile("fixed")
 
 MODULES = (
@@ -33,7 +33,7 @@ class Corpus:
 
 
 def stdlib_documents() -> dict[str, str]:
-    """Documentation strings of the standard library: real text that every machine has."""
+    """Return docstrings of the standard library: real text that is on every machine."""
     found: dict[str, str] = {}
     for name in MODULES.split():
         module = importlib.import_module(name)
@@ -46,7 +46,7 @@ def stdlib_documents() -> dict[str, str]:
 
 
 def embed(texts: list[str], dim: int) -> np.ndarray:
-    """Latent semantic analysis: hashed words, tf-idf, a seeded projection, unit length."""
+    """Embed texts by latent semantic analysis: hashed words, tf-idf, an SVD projection, unit length."""
     rows = np.zeros((len(texts), 2048), np.float32)
     for i, text in enumerate(texts):
         for word in text.lower().split():
@@ -68,7 +68,7 @@ def corpus() -> Corpus:
 
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
-    """The folder of real collections; tests that need it skip where it is absent."""
+    """Return the folder of real collections; skip the test if there is none."""
     folder = os.environ.get("HI2_DATA")
     if not folder or not Path(folder).is_dir():
         pytest.skip("HI2_DATA names no folder of collections")

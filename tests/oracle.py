@@ -1,4 +1,4 @@
-"""The paper's equations in plain numpy: slow, obviously right, and the judge of everything else."""
+"""The paper's equations in plain numpy: slow, obviously correct, and the reference for all other tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ALPHA, BETA = 0.82, 0.68
 
 @dataclass
 class TermSide:
-    """Eq. 7: BM25 scores of every document's terms, and the mean score of every term over documents that have it."""
+    """Eq. 7: BM25 scores of the terms of each document, and the mean score of each term over the documents with it."""
 
     scores: list[dict[int, float]]
     means: dict[int, float]
@@ -41,7 +41,7 @@ class TermSide:
         return sorted(row, key=lambda term: (-np.float32(row[term]), term))[:limit]
 
     def query(self, terms: list[int], limit: int) -> list[int]:
-        """Return the terms a query opens: all, or the best on average when it has more."""
+        """Return the terms a query opens: all of them, or the ``limit`` terms with the highest mean score."""
         distinct = list(dict.fromkeys(terms))
         if len(distinct) <= limit:
             return distinct
@@ -49,7 +49,7 @@ class TermSide:
 
 
 def assign(vectors: np.ndarray, anchors: np.ndarray) -> np.ndarray:
-    """φ(D): the cluster with the highest inner product, the lowest number of equals."""
+    """φ(D): the cluster with the highest inner product; ties go to the lowest cluster number."""
     return np.argmax(vectors.astype(np.float64) @ anchors.astype(np.float64).T, axis=1)
 
 
@@ -62,7 +62,7 @@ def probe(query: np.ndarray, centroids: np.ndarray, n: int) -> list[int]:
 def expected(
     benefit: np.ndarray, scores: np.ndarray, bins: np.ndarray, n_bins: int, rarities: list[float]
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Log-odds that a document is among the best, by the bin of its cluster: under no term, and under each."""
+    """Return, per bin of clusters, the log-odds that a document is among the best: under no term, and under each."""
     base, rank, rank2, gap, term, idf, idf_rank = benefit.astype(np.float64)
     counts = np.bincount(bins, minlength=n_bins)
     nearer = np.cumsum(counts) - counts
@@ -74,19 +74,19 @@ def expected(
 
 
 def candidates(labels: np.ndarray, opened: list[int], filed: list[list[int]], query_terms: list[int]) -> set[int]:
-    """Eq. 5: A(Q), the union of what the opened clusters and the query's terms hold."""
+    """Eq. 5: A(Q), the union of the documents of the opened clusters and of the query's terms."""
     wanted = set(query_terms)
     clusters = {doc for doc, label in enumerate(labels) if label in set(opened)}
     return clusters | {doc for doc, terms in enumerate(filed) if wanted & set(terms)}
 
 
 def top(scores: np.ndarray, docs: set[int], k: int) -> list[int]:
-    """Return the k best documents, equal scores by arrival."""
+    """Return the k best documents; equal scores are in order of arrival."""
     return sorted(docs, key=lambda doc: (-scores[doc], doc))[:k]
 
 
 def pq_encode(vectors: np.ndarray, codebooks: np.ndarray) -> np.ndarray:
-    """Eq. 3: the nearest codeword of every fragment."""
+    """Eq. 3: the nearest codeword for each fragment."""
     m, _, sub_dim = codebooks.shape
     fragments = vectors.astype(np.float64).reshape(len(vectors), m, sub_dim)
     codes = np.empty((len(vectors), m), np.int64)
@@ -97,13 +97,13 @@ def pq_encode(vectors: np.ndarray, codebooks: np.ndarray) -> np.ndarray:
 
 
 def pq_decode(codes: np.ndarray, codebooks: np.ndarray) -> np.ndarray:
-    """Return the vectors the codes stand for."""
+    """Return the vectors that the codes represent."""
     m = len(codebooks)
     return np.concatenate([codebooks[j][codes[:, j]] for j in range(m)], axis=1).astype(np.float64)
 
 
 def rabitq_rotate(vectors, signs):
-    """Signs flipped, then a Hadamard transform of a window at either end in turns."""
+    """Rotate: each round flips signs and applies a Hadamard transform to the first or the last window, in turns."""
     out = np.array(vectors, np.float64)
     dim = out.shape[1]
     window = 1 << (dim.bit_length() - 1)
@@ -118,7 +118,7 @@ def rabitq_rotate(vectors, signs):
 
 
 def rabitq_decode(codes, bits, signs):
-    """factor · v, turned back: v holds an odd integer a dimension, its planes' bits standing for ±2^b."""
+    """Return factor · v, rotated back. v has one odd integer per dimension; bit b of it stands for ±2^b."""
     dim = signs.shape[1]
     plane = (dim + 7) // 8
     factors = np.ascontiguousarray(codes[:, bits * plane :]).view(np.float32).astype(np.float64)
@@ -131,7 +131,7 @@ def rabitq_decode(codes, bits, signs):
 
 
 def rabitq_query_error(query, decoded, bits, arrays):
-    """How far a score may be off because the query is rounded to 2^planes steps in every rotated dimension."""
+    """Bound the score error that comes from rounding each rotated query dimension to 2^planes steps."""
     signs = arrays["signs"]
     step = np.abs(rabitq_rotate(query[None], signs)).max() / 2 ** min(8, 3 + bits)
     return 1.01 * step * np.abs(rabitq_rotate(decoded - arrays["middle"], signs)).sum(1)

@@ -1,4 +1,4 @@
-"""Adaptive search: what is scored is what the formula promises enough of, whatever the segments and deletions."""
+"""Adaptive search scores exactly the documents whose chance is high enough, whatever the segments and deletions."""
 
 from __future__ import annotations
 
@@ -29,15 +29,16 @@ def terms_of(index, text):
 
 
 def promised(index, vector, text, share):
-    """The documents of one segment that an adaptive search must score, in plain numpy but for the bins."""
+    """Return the documents of one segment that an adaptive search must score; plain numpy, except for the bins."""
     model, snapshot = index.model, index._state.snapshot
     segment, alive = snapshot.lives[0].segment, snapshot.lives[0].flags()
     terms = terms_of(index, text)
     effort = resolve_effort(model, k=1, adaptive=share)
     bins, *_ = _native.admission(model.native, snapshot.native, vector, terms, effort.native)
     scores = model.clusters.centroids.astype(np.float64) @ vector
-    assert (np.diff(bins[np.argsort(-scores, kind="stable")].astype(int)) >= 0).all()  # nearer clusters, earlier bins
-    n_bins = int(bins.max()) + 1  # the farthest cluster is in the last
+    # Nearer clusters are in earlier bins.
+    assert (np.diff(bins[np.argsort(-scores, kind="stable")].astype(int)) >= 0).all()
+    n_bins = int(bins.max()) + 1  # the farthest cluster is in the last bin
     lists = {int(term): segment.native.term_list(int(term))[0] for term in terms}
     filed = [term for term, docs in lists.items() if len(docs)]
     rarities = [math.log1p(segment.n_docs / len(lists[term])) for term in filed]
@@ -57,7 +58,7 @@ def promised(index, vector, text, share):
 
 
 @pytest.mark.parametrize("share", SHARES)
-def test_it_scores_what_promises_enough(corpus, index, share):
+def test_adaptive_search_scores_the_documents_whose_chance_is_high_enough(corpus, index, share):
     batch = index.search(corpus.query_vectors, corpus.query_texts, k=2000, adaptive=share, threads=2)
     sizes = set()
     for i, (vector, text) in enumerate(zip(corpus.query_vectors, corpus.query_texts, strict=True)):
@@ -68,19 +69,19 @@ def test_it_scores_what_promises_enough(corpus, index, share):
         assert batch[i].ids.tolist() == alone.ids.tolist()
         assert alone.n_term_lists == index.search(vector, text).n_term_lists
         sizes.add(len(wanted))
-    assert len(sizes) > 1 or share == 0.0  # queries differ in what they open
+    assert len(sizes) > 1 or share == 0.0  # queries open different numbers of documents
 
 
-def test_no_chance_asked_for_scores_everything(corpus, index):
+def test_a_chance_of_zero_scores_everything_and_a_chance_of_one_the_nearest_clusters(corpus, index):
     hits = index.search(corpus.query_vectors[0], corpus.query_texts[0], k=10, adaptive=0.0)
     assert hits.n_scored == len(index)
     least = index.search(corpus.query_vectors[0], corpus.query_texts[0], k=10, adaptive=1.0)
-    assert 0 < least.n_scored < 200  # the nearest clusters are opened whatever is asked for
+    assert 0 < least.n_scored < 200  # the nearest clusters are always opened
     nothing = index.search(np.zeros_like(corpus.query_vectors[0]), None, k=10, adaptive=0.0, clusters=1)
-    assert 0 < nothing.n_scored < 200  # all clusters are equally near: one is opened all the same
+    assert 0 < nothing.n_scored < 200  # all clusters are equally near, and one is still opened
 
 
-def test_one_side_alone(corpus, index):
+def test_terms_alone_and_clusters_alone_together_give_the_whole_search(corpus, index):
     vector, text = corpus.query_vectors[1], corpus.query_texts[1]
     whole = set(index.search(vector, text, k=2000, adaptive=0.01).ids.tolist())
     terms = set(index.search(vector, text, k=2000, adaptive=0.01, clusters=0).ids.tolist())
@@ -93,20 +94,20 @@ def test_one_side_alone(corpus, index):
 
 
 @pytest.mark.parametrize("budget", [1, 17, 60, 200, 10_000])
-def test_a_budget_takes_what_promises_most(corpus, index, budget):
+def test_a_budget_scores_the_most_promising_documents(corpus, index, budget):
     for vector, text in zip(corpus.query_vectors[:6], corpus.query_texts[:6], strict=True):
         found = index.search(vector, text, k=2000, budget=budget)
         assert 0 < found.n_scored <= budget
         if budget < 60 or found.n_scored == len(index):
             continue
-        # What every share would score that fits is inside.
+        # It contains whatever an adaptive search that fits the budget would score.
         ids = set(found.ids.tolist())
         for share in np.geomspace(0.9, 1e-6, 60):
             own = set(index.search(vector, text, k=2000, adaptive=float(share)).ids.tolist())
             assert len(own) > len(ids) - 2 or own <= ids
 
 
-def test_segments_copies_and_deletions(corpus):
+def test_adaptive_search_handles_segments_copies_and_deletions(corpus):
     clusters = hi2.KMeans(12, copies=1, copy_margin=0.3)
     index = hi2.HybridIndex.build(corpus.vectors[:400], corpus.texts[:400], ids=corpus.ids[:400], clusters=clusters)
     index.add(corpus.vectors[400:500], corpus.texts[400:500], ids=corpus.ids[400:500])
@@ -120,7 +121,7 @@ def test_segments_copies_and_deletions(corpus):
         assert set(some.ids.tolist()).isdisjoint(gone)
 
 
-def test_without_clusters_or_without_terms(corpus):
+def test_adaptive_search_works_without_clusters_or_without_terms(corpus):
     terms = hi2.HybridIndex.build(corpus.vectors, corpus.texts, clusters=None, progress=False)
     clusters = hi2.HybridIndex.build(corpus.vectors, terms=None, progress=False)
     for vector, text in zip(corpus.query_vectors, corpus.query_texts, strict=True):
@@ -143,8 +144,8 @@ def test_explain_says_how_far_a_list_was_opened(corpus, index):
     assert True in seen
 
 
-def test_learning_finds_the_chances_that_made_the_data(corpus, index):
-    """Documents of near clusters are made to be the best by a known chance; what is learned says the same."""
+def test_learning_recovers_the_chances_that_generated_the_data(corpus, index):
+    """Documents of near clusters are drawn as the best with a known chance. Learning must recover that chance."""
     model, snapshot = index.model, index._state.snapshot
     segment = snapshot.lives[0].segment
     random = np.random.default_rng(0)
@@ -166,15 +167,15 @@ def test_learning_finds_the_chances_that_made_the_data(corpus, index):
     assert fitted == Benefit.fit(learn(model, snapshot, vectors, terms, best))
 
 
-def test_what_cannot_go_together(corpus, index):
+def test_adaptive_and_budget_reject_bad_values_and_filters(corpus, index):
     filtered = {"filter": ["argparse.Action"]}
     for given in ({"adaptive": -0.1}, {"adaptive": "all"}, {"adaptive": 0.1, **filtered}, {"budget": 3, **filtered}):
         with pytest.raises(hi2.InvalidParameter, match=r"'(adaptive|budget)'"):
             index.search(corpus.query_vectors[0], **given)
 
 
-def test_a_budget_holds_whatever_was_learned(corpus, index):
-    """Also where terms promise less than nothing, so that clusters give what was met under them."""
+def test_a_budget_is_kept_whatever_was_learned(corpus, index):
+    """This includes terms with a negative weight, whose documents come in through their clusters instead."""
     state = index._state
     for numbers in ((-1, -1, 0, 0, -6, 0, 0), (-1, 0, 0, 0, 0, 0, 0), (-2, -0.5, 0, -0.3, -0.4, 0.2, 0.3)):
         benefit = Benefit(*map(float, numbers))
@@ -186,7 +187,7 @@ def test_a_budget_holds_whatever_was_learned(corpus, index):
                 assert found.n_scored == len(found)
 
 
-def test_a_budget_is_used_where_one_list_is_too_long():
+def test_a_budget_is_used_up_when_one_list_is_longer_than_it():
     texts = ["rare freq" if i < 5 else "freq" for i in range(400)]
     vectors = np.random.default_rng(0).standard_normal((400, 8)).astype(np.float32)
     terms = hi2.BM25(tokenizer=hi2.WordTokenizer())
@@ -194,7 +195,7 @@ def test_a_budget_is_used_where_one_list_is_too_long():
     assert index.search(vectors[0], "rare freq", k=300, budget=100).n_scored == 100
 
 
-def test_centroids_that_overflow_put_nothing_out_of_place():
+def test_centroids_whose_scores_overflow_do_no_harm():
     vectors = np.random.default_rng(0).standard_normal((300, 16)).astype(np.float32)
     index = hi2.HybridIndex.build(vectors, terms=None, clusters=hi2.KMeans(10), progress=False)
     clusters = index.model.clusters

@@ -1,4 +1,4 @@
-"""The tree is the architecture: imports point down, and the base import stays light."""
+"""The tree is the architecture: imports point down, and ``import hi2`` stays light."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import hi2
 
 SOURCE = Path(hi2.__file__).parent
 
-# From the bottom up; a module may import from lines above its own and from its own folder, nothing else.
+# From the lowest layer to the highest. A module may import only from lines above its own and from its own folder.
 LAYERS = [
     {"errors", "version", "_native", "kept"},
     {"types"},
@@ -39,7 +39,7 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 
 def imported(path: Path) -> set[str]:
-    """Top-level names under hi2 that a file imports, those for type checking apart."""
+    """Return the top-level names under hi2 that a file imports, except those for type checking only."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     skipped = {
         id(child)
@@ -74,7 +74,7 @@ def test_the_facade_makes_no_states():
     assert "replace" not in called
 
 
-def test_import_is_light_and_searching_an_opened_index_stays_so(tmp_path):
+def test_importing_hi2_and_searching_an_index_load_no_heavy_modules(tmp_path):
     hi2.HybridIndex.build([[1.0, 0.0], [0.0, 1.0]], ["a", "b"]).save(tmp_path / "a")
     script = """
 import sys, hi2
@@ -87,7 +87,7 @@ print([name for name in ("torch", "faiss", "ray", "fastapi", "scipy", "rich", "t
     assert run.stdout.strip() == "[]"
 
 
-def test_every_module_and_public_name_says_what_it_is():
+def test_every_module_and_every_public_name_has_a_docstring():
     for path in SOURCE.rglob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         assert ast.get_docstring(tree), f"{path.name} has no docstring"

@@ -1,4 +1,4 @@
-"""Whatever comes in, there is a defined result or an error that names the argument, the value and the way out."""
+"""Any input gives a defined result, or an error that names the argument, the value and what to do."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ build = hi2.HybridIndex.build
         (r"'tokenizer'", (V, T), {"terms": hi2.BM25(tokenizer=3)}),
     ],
 )
-def test_a_build_refuses(match, arguments, keywords):
+def test_build_rejects(match, arguments, keywords):
     refused(match, build, *arguments, **keywords)
 
 
@@ -111,7 +111,7 @@ def test_a_build_refuses(match, arguments, keywords):
         (r"'subspaces'", hi2.OPQ, {"subspaces": 0}),
     ],
 )
-def test_a_spec_refuses(match, spec, keywords):
+def test_a_spec_rejects(match, spec, keywords):
     refused(match, spec, **keywords)
 
 
@@ -143,11 +143,11 @@ def test_a_spec_refuses(match, spec, keywords):
         (r"'texts'.*Unicode", (np.zeros(40), "\ud800"), {}),
     ],
 )
-def test_a_search_refuses(index, match, arguments, keywords):
+def test_search_rejects(index, match, arguments, keywords):
     refused(match, index.search, *arguments, **keywords)
 
 
-def test_changes_refuse_and_lose_nothing(corpus):
+def test_a_rejected_change_leaves_the_index_unchanged(corpus):
     index = hi2.HybridIndex.build(corpus.vectors[:20], corpus.texts[:20], ids=corpus.ids[:20])
     v, t = corpus.vectors[20:22], corpus.texts[20:22]
     refused(r"'ids'.*new; use upsert", index.add, v, t, ids=[corpus.ids[0], "x"])
@@ -164,7 +164,7 @@ def test_changes_refuse_and_lose_nothing(corpus):
     index.verify()
 
 
-def test_huge_numbers_are_only_large(index, corpus):
+def test_huge_search_parameters_work(index, corpus):
     hits = index.search(corpus.vectors[0], corpus.texts[0], k=10**6, clusters=10**12, terms=10**12, per_doc=10**12)
     assert len(hits) == len(index)
     batch = index.search(corpus.vectors[:1], corpus.texts[:1], k=len(index) + 5)
@@ -172,7 +172,7 @@ def test_huge_numbers_are_only_large(index, corpus):
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\x00\x01", "\U0010ffff", "[CLS] [SEP] [UNK]", "ㅤ" * 50])
-def test_a_query_without_known_tokens_opens_clusters_alone(index, corpus, text):
+def test_a_query_without_known_tokens_opens_only_clusters(index, corpus, text):
     bare = index.search(corpus.vectors[0], k=5)
     same = index.search(corpus.vectors[0], text, k=5)
     assert same.ids.tolist() == bare.ids.tolist()
@@ -188,12 +188,12 @@ def test_a_document_without_tokens_is_filed_under_its_cluster(corpus):
     only.verify()
 
 
-def test_a_very_long_text_is_only_long(corpus):
+def test_a_very_long_text_works(corpus):
     index = hi2.HybridIndex.build(corpus.vectors[:2], ["word " * 50_000, "x" * 100_000])
     assert len(index.search(corpus.vectors[0], "word " * 10_000, k=2)) == 2
 
 
-def test_zero_vectors_and_constant_columns(corpus):
+def test_zero_vectors_and_constant_dimensions_work(corpus):
     vectors = np.zeros((300, 8), np.float32)
     vectors[:, 3] = 1
     for codec in (hi2.Flat(), hi2.PQ(2), hi2.OPQ(3), hi2.OPQ(2, residual=True)):
@@ -205,13 +205,13 @@ def test_zero_vectors_and_constant_columns(corpus):
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e-20, 1, 1e20, 1e30])
-def test_cosine_does_not_depend_on_length(corpus, scale):
+def test_cosine_does_not_depend_on_vector_length(corpus, scale):
     index = hi2.HybridIndex.build(corpus.vectors[:50] * scale, terms=None, metric="cosine")
     hits = index.search(corpus.vectors[3] * scale, k=1, clusters=100)
     np.testing.assert_allclose(hits.scores, 1, atol=1e-5)
 
 
-def test_numpy_integers_in_specs_are_integers(corpus, tmp_path):
+def test_specs_accept_numpy_integers(corpus, tmp_path):
     five = np.int64(5)
     index = hi2.HybridIndex.build(
         corpus.vectors, corpus.texts, clusters=hi2.KMeans(five, seed=five), terms=hi2.BM25(five), codec=hi2.PQ(five)
@@ -220,30 +220,30 @@ def test_numpy_integers_in_specs_are_integers(corpus, tmp_path):
     assert hi2.HybridIndex.open(tmp_path / "a").model.specs() == index.model.specs()
 
 
-def test_integer_ids_run_out(corpus):
+def test_running_out_of_integer_ids_is_an_error(corpus):
     index = hi2.HybridIndex.build(corpus.vectors[:2], corpus.texts[:2], ids=[5, 2**63 - 1])
     refused(r"'ids'.*used up", index.add, corpus.vectors[:1], corpus.texts[:1])
 
 
-def test_more_clusters_than_documents_are_as_many_as_documents(corpus):
+def test_there_are_never_more_clusters_than_documents(corpus):
     index = hi2.HybridIndex.build(corpus.vectors[:7], terms=None, clusters=hi2.KMeans(1000))
     assert index.model.n_clusters == 7
 
 
-def test_a_single_document():
+def test_an_index_of_one_document_works():
     index = hi2.HybridIndex.build(np.array([[1.0, 2.0]]), ["one document"])
     assert index.search(np.array([1.0, 0.0]), "document").ids.tolist() == [0]
     index.verify()
 
 
-def test_parts_of_another_dimension_are_refused(corpus):
+def test_fitted_parts_of_another_dimension_are_rejected(corpus):
     model = hi2.HybridIndex.build(corpus.vectors, corpus.texts, codec=hi2.PQ(5)).model
     other = np.random.default_rng(0).standard_normal((20, 8)).astype(np.float32)
     refused(r"'clusters'.*dimension 8.*40", build, other, terms=None, clusters=model.clusters)
     refused(r"'codec'.*dimension 8.*40", build, other, terms=None, codec=model.codec)
 
 
-def test_opening_what_is_not_an_index(tmp_path):
+def test_opening_something_that_is_not_an_index_is_an_error(tmp_path):
     with pytest.raises(hi2.FormatError, match=r"no manifest\.json"):
         hi2.HybridIndex.open(tmp_path / "nothing")
     (tmp_path / "manifest.json").write_text("{}")
@@ -259,7 +259,7 @@ def test_opening_what_is_not_an_index(tmp_path):
         hi2.HybridIndex.open(tmp_path, "a")
 
 
-def test_a_missing_faiss_names_what_to_install(corpus):
+def test_the_error_for_a_missing_faiss_names_what_to_install(corpus):
     code = (
         "import sys; sys.modules['faiss'] = None\n"
         "import numpy as np, hi2\n"
@@ -270,7 +270,7 @@ def test_a_missing_faiss_names_what_to_install(corpus):
     assert "pip install faiss-cpu" in run.stdout
 
 
-# -- the native door: no argument crashes the interpreter --------------------------------------------------------------
+# -- native functions: no argument crashes the interpreter -------------------------------------------------------------
 
 arrays = st.one_of(
     st.none(),

@@ -1,4 +1,4 @@
-"""What the documentation says runs, and names what exists."""
+"""The examples in the documentation run, and the names in it exist."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_python_blocks_of_a_page_run_in_order(page, tmp_path, monkeypatch):
 
 
 def test_commands_of_the_pages_run(tmp_path, monkeypatch):
-    """Every command shown as an example, with the files it names; building comes first, deleting last."""
+    """Run every example command with the files it names. ``build`` runs first, so that the others find an index."""
     shown = {
         line.strip()
         for page in WRITTEN
@@ -114,12 +114,12 @@ def test_commands_of_the_pages_run(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
-def test_links_and_paths_lead_somewhere(page):
+def test_links_lead_to_existing_files(page):
     for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-def test_generated_pages_are_current():
+def test_generated_pages_are_up_to_date():
     spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
     generate = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(generate)
@@ -129,7 +129,7 @@ def test_generated_pages_are_current():
         )
 
 
-def test_the_paper_page_names_what_exists():
+def test_every_name_on_the_paper_page_exists():
     text = (ROOT / "docs" / "paper.md").read_text(encoding="utf-8")
     names = re.findall(r"`(hi2(?:\.\w+)+)`", text)
     assert len(names) > 10
@@ -148,7 +148,7 @@ def test_the_paper_page_names_what_exists():
             found = getattr(found, part, None)
 
 
-def test_the_format_page_names_every_file_of_an_index(corpus, tmp_path):
+def test_the_format_page_describes_every_file_of_an_index(corpus, tmp_path):
     text = (ROOT / "FORMAT.md").read_text(encoding="utf-8")
     for number, options in enumerate(
         (
@@ -168,7 +168,7 @@ def test_the_format_page_names_every_file_of_an_index(corpus, tmp_path):
                 assert f"`{name}`" in text, f"FORMAT.md does not describe {name}"
 
 
-def test_the_packed_reader_in_the_format_page_reads(corpus):
+def test_the_unpack_function_on_the_format_page_works(corpus):
     text = (ROOT / "FORMAT.md").read_text(encoding="utf-8")
     names: dict = {}
     exec(re.search(r"```python\n(def unpack.*?)```", text, re.DOTALL).group(1), names)
@@ -178,8 +178,8 @@ def test_the_packed_reader_in_the_format_page_reads(corpus):
 
 
 @pytest.mark.slow
-def test_the_comparison_with_peers_starts(data_folder, tmp_path):
-    """A smoke run over a few questions; every system that builds in seconds."""
+def test_the_peers_benchmark_runs(data_folder, tmp_path):
+    """Run the script on a few questions, with every system that builds in seconds."""
     for module, extra in (("scann", "peers"), ("usearch", "peers"), ("matplotlib", "plots")):
         pytest.importorskip(module, reason=f"needs the extra '{extra}'")
     script = ROOT / "benchmarks" / "peers.py"
@@ -211,8 +211,8 @@ def test_the_comparison_with_peers_starts(data_folder, tmp_path):
         ("control.py filter scifact --limit 10", "keeping 10.00%"),
     ],
 )
-def test_benchmarks_start(data_folder, command, told):
-    """Smoke runs of the whole scripts, over little."""
+def test_benchmarks_run(data_folder, command, told):
+    """Run each script as a whole, on a small input."""
     script, *arguments = command.split()
     run = subprocess.run(
         [sys.executable, ROOT / "benchmarks" / script, *arguments], capture_output=True, text=True, check=False
@@ -222,7 +222,7 @@ def test_benchmarks_start(data_folder, command, told):
 
 
 @pytest.mark.slow
-def test_the_benchmark_of_trained_parts_starts(data_folder, tmp_path):
+def test_the_benchmark_of_trained_parts_runs(data_folder, tmp_path):
     pytest.importorskip("torch", reason="needs the extra 'train'")
     given = ["--data", data_folder / "scifact", "--vectors", data_folder / "scifact" / "minilm", "--light"]
     train = [

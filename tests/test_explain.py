@@ -1,4 +1,4 @@
-"""Explain says which lists admitted a document, or why it was not found."""
+"""``explain`` says which lists made a document a candidate, or why it was not found."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def index():
     )
 
 
-def test_a_found_document(index):
+def test_a_found_document_is_explained(index):
     why = index.explain(VECTORS[0], "database", id="db", k=2, clusters=1)
     assert why.outcome == "found"
     assert why.rank == 1
@@ -33,7 +33,7 @@ def test_a_found_document(index):
     assert why.to_dict()["terms"][0]["counts"] is True
 
 
-def test_a_document_no_list_holds(index):
+def test_a_document_in_none_of_the_opened_lists_is_explained(index):
     why = index.explain(VECTORS[0], "database", id="socket", k=2, clusters=1)
     assert why.outcome == "no shared list"
     assert why.rank is None
@@ -41,10 +41,10 @@ def test_a_document_no_list_holds(index):
     assert not why.clusters[0].opened
     assert f"clusters={why.clusters[0].place}" in str(why)
     reached = index.search(VECTORS[0], "database", k=4, clusters=why.clusters[0].place)
-    assert "socket" in reached.ids.tolist()  # the advice holds
+    assert "socket" in reached.ids.tolist()  # the advice is right
 
 
-def test_a_document_that_others_outscore(index):
+def test_a_document_that_others_outscore_is_explained(index):
     why = index.explain(VECTORS[0], id="thread", k=1, clusters=3)
     assert why.outcome == "outscored"
     assert why.rank == 3
@@ -52,13 +52,13 @@ def test_a_document_that_others_outscore(index):
     assert "rank 3" in str(why)
 
 
-def test_a_document_that_is_not_there(index):
+def test_an_id_that_is_not_in_the_index_is_explained(index):
     why = index.explain(VECTORS[0], "database", id="nobody")
     assert why.outcome == "not in the index"
     assert "not in the index" in str(why)
 
 
-def test_a_query_that_opens_no_term_list_says_so(index):
+def test_queries_without_terms_and_terms_without_documents_are_explained(index):
     assert "no term" in str(index.explain(VECTORS[0], "", id="db"))
     why = index.explain(VECTORS[0], "elephant database", id="db")
     assert why.unmatched_terms == ("elephant",)
@@ -74,7 +74,7 @@ def test_terms_beyond_per_doc_do_not_count(index):
     assert "beyond per_doc" in str(why)
 
 
-def test_codec_refine_and_exact_scores_are_told_apart(corpus):
+def test_codec_refine_and_exact_scores_are_reported_separately(corpus):
     index = hi2.HybridIndex.build(corpus.vectors, corpus.texts, ids=corpus.ids, codec=hi2.PQ(5), refine=hi2.Flat())
     why = index.explain(corpus.vectors[3], corpus.texts[3], id=corpus.ids[3])
     assert why.exact_score == why.refine_score == pytest.approx(1.0, abs=1e-5)
@@ -83,8 +83,8 @@ def test_codec_refine_and_exact_scores_are_told_apart(corpus):
     assert bare.explain(corpus.vectors[3], id=corpus.ids[3]).exact_score is None
 
 
-def test_a_document_the_refine_store_never_saw(corpus):
-    """Its rank is the codec's, and the words say so."""
+def test_a_document_that_was_not_rescored_is_explained(corpus):
+    """Its rank is that of the codec, and the text says so."""
     index = hi2.HybridIndex.build(
         corpus.vectors, corpus.texts, ids=corpus.ids, codec=hi2.PQ(1, bits=4), refine=hi2.Flat()
     )
@@ -103,7 +103,7 @@ def test_a_document_the_refine_store_never_saw(corpus):
     assert kinds == {("found", True), ("outscored", True), ("outscored", False)}
 
 
-def test_the_reason_no_term_was_opened(corpus, index):
+def test_the_reason_that_no_term_was_opened_is_given(corpus, index):
     clusters_only = hi2.HybridIndex.build(corpus.vectors, terms=None)
     assert "built without terms" in str(clusters_only.explain(corpus.vectors[0], "text", id=0))
     assert "skipped terms" in str(index.explain(VECTORS[0], "database", id="db", terms=0))
@@ -112,7 +112,7 @@ def test_the_reason_no_term_was_opened(corpus, index):
 
 
 def test_explain_agrees_with_search(corpus):
-    """Whatever the settings, the outcome is what the search did."""
+    """The explained outcome matches the search for every setting."""
     index = hi2.HybridIndex.build(corpus.vectors, corpus.texts, ids=corpus.ids)
     index.delete(corpus.ids[::11])
     for i, (vector, text) in enumerate(zip(corpus.query_vectors, corpus.query_texts, strict=True)):
@@ -152,7 +152,7 @@ def test_copies_are_found_without_decoding_every_list(corpus, monkeypatch):
         assert [match.cluster for match in why.clusters if match.copy] == expected[id]
 
 
-def test_a_list_the_budget_leaves_out_is_named(corpus):
+def test_a_list_that_does_not_fit_the_budget_is_named(corpus):
     index = hi2.HybridIndex.build(corpus.vectors, corpus.texts, ids=corpus.ids, terms=hi2.BM25(per_doc=3))
     words = dict.fromkeys(" ".join(corpus.texts).split())
     answers = [(word, index.search(corpus.vectors[0], word, k=500, clusters=0).ids.tolist()) for word in words]
@@ -175,8 +175,8 @@ def test_a_list_the_budget_leaves_out_is_named(corpus):
     assert "A larger budget would reach it." in str(why) or "The budget ended before it was reached" in str(why)
 
 
-def test_advice_holds_within_a_budget(corpus):
-    """What an explanation says would let a document in does let it in."""
+def test_the_advice_is_right_within_a_budget(corpus):
+    """The setting that an explanation recommends makes the document a candidate."""
     index = hi2.HybridIndex.build(corpus.vectors, corpus.texts, ids=corpus.ids)
     given = 0
     for i, (vector, text) in enumerate(zip(corpus.query_vectors, corpus.query_texts, strict=True)):

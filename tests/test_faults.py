@@ -1,4 +1,4 @@
-"""Kills, full disks and read-only folders: the last commit is always there, whole."""
+"""After a kill, a full disk or a read-only folder, the last commit is always intact."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def build(folder) -> None:
 
 
 def write_until_killed(folder, report: int) -> None:
-    """Add, delete, merge and commit for ever; say when a change begins (+), a commit begins (?) and it is done (!)."""
+    """Add, delete, merge and commit forever. Report a change (+), a commit (?) and its end (!)."""
     with hi2.HybridIndex.open(folder, "w") as index:
         n = len(index)
         while True:
@@ -55,7 +55,7 @@ def write_until_killed(folder, report: int) -> None:
 
 @pytest.mark.slow
 def test_a_process_killed_at_any_moment_loses_no_commit(tmp_path):
-    """Half of the kills are aimed at a change, half at a commit, at a random moment of the time these take here."""
+    """Half of the kills are aimed at a change, half at a commit, each at a random moment of its measured duration."""
     folder = tmp_path / "index"
     build(folder)
     rng = random.Random(0)
@@ -103,7 +103,7 @@ def test_a_process_killed_at_any_moment_loses_no_commit(tmp_path):
 
 
 def in_child(work) -> int:
-    """Run ``work`` in a forked process and return its exit status."""
+    """Run ``work`` in a forked process and return its exit status; a failure is printed."""
     child = os.fork()
     if child == 0:
         code = 1
@@ -118,8 +118,8 @@ def in_child(work) -> int:
 
 
 @pytest.mark.parametrize("limit", [0, 200, 1000, 5000, 20_000])
-def test_a_disk_that_fills_up_during_commit(tmp_path, limit):
-    """The kernel refuses to let any file grow beyond a limit, as a full disk would."""
+def test_a_full_disk_during_a_commit_loses_nothing(tmp_path, limit):
+    """The kernel stops files from growing beyond a limit, as a full disk does."""
     folder = tmp_path / "index"
     build(folder)
 
@@ -146,8 +146,8 @@ def test_a_disk_that_fills_up_during_commit(tmp_path, limit):
     assert in_child(work) == 0
 
 
-def test_a_disk_that_fills_up_after_a_merge(tmp_path):
-    """A merged segment that no manifest names yet survives a commit that fails."""
+def test_a_full_disk_after_a_merge_loses_nothing(tmp_path):
+    """A failed commit does not remove a merged segment that no manifest names yet."""
     folder = tmp_path / "index"
     build(folder)
 
@@ -172,7 +172,7 @@ def test_a_disk_that_fills_up_after_a_merge(tmp_path):
 
 
 @pytest.mark.parametrize("limit", [0, 1000, 20_000])
-def test_a_disk_that_fills_up_during_save_or_build_leaves_nothing(tmp_path, limit):
+def test_a_full_disk_during_save_or_build_leaves_no_files_behind(tmp_path, limit):
     vectors, texts, ids = documents(0, 600)
     index = hi2.HybridIndex.build(vectors, texts, ids=ids)
 
@@ -190,7 +190,7 @@ def test_a_disk_that_fills_up_during_save_or_build_leaves_nothing(tmp_path, limi
 
 @pytest.fixture
 def public():
-    """A folder anyone may enter; pytest's own are closed to others."""
+    """Yield a folder that every user may enter; those of pytest are private."""
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o755)
     yield folder
@@ -201,13 +201,13 @@ def public():
 
 
 def give_up_root() -> None:
-    """Root may write anywhere: go on as nobody, so that permissions mean something."""
+    """Continue as the user nobody if this is root, because root ignores permissions."""
     if os.geteuid() == 0:
         os.setegid(65534)
         os.seteuid(65534)
 
 
-def test_a_read_only_folder(public):
+def test_a_read_only_folder_can_be_read_but_not_written(public):
     build(public / "index")
     (public / "index" / "lock").unlink()
     (public / "index").chmod(0o555)
@@ -225,7 +225,7 @@ def test_a_read_only_folder(public):
     assert in_child(work) == 0
 
 
-def test_a_folder_that_becomes_read_only_before_the_commit(public):
+def test_a_folder_that_becomes_read_only_before_a_commit_loses_nothing(public):
     folder = public / "index"
     build(folder)
     if os.geteuid() == 0:
@@ -248,8 +248,8 @@ def test_a_folder_that_becomes_read_only_before_the_commit(public):
     assert in_child(work) == 0
 
 
-def test_an_interrupted_build_leaves_nothing(tmp_path):
-    """The interrupt comes while codes are written, when a folder aside is half full."""
+def test_an_interrupted_build_leaves_no_files_behind(tmp_path):
+    """The interrupt comes while codes are written, when the temporary folder is half full."""
     seen = []
 
     class Interrupting(Codec):
@@ -266,7 +266,7 @@ def test_an_interrupted_build_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_merge_on_a_full_disk_changes_nothing(tmp_path):
+def test_a_merge_that_fails_on_a_full_disk_changes_nothing(tmp_path):
     build(tmp_path / "a")
 
     def work() -> None:
@@ -282,7 +282,7 @@ def test_a_merge_on_a_full_disk_changes_nothing(tmp_path):
     assert in_child(work) == 0
 
 
-def test_a_folder_that_vanishes_before_the_commit(tmp_path):
+def test_a_folder_that_is_removed_before_a_commit_is_an_error(tmp_path):
     build(tmp_path / "a")
     index = hi2.HybridIndex.open(tmp_path / "a", "w")
     shutil.rmtree(tmp_path / "a")

@@ -1,4 +1,4 @@
-"""Filters: what passes is what plain Python says, always min(k, passing) of it is found, and errors name the place."""
+"""Filters agree with plain Python, always find min(k, passing) hits, and report the position of an error."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ RULES = {
 
 
 @pytest.mark.parametrize("text", RULES)
-def test_what_passes_is_what_python_says(documents, index, text):
+def test_a_filter_passes_the_same_documents_as_plain_python(documents, index, text):
     vectors, texts, payload = documents
     passing = [i for i, own in enumerate(payload) if RULES[text](own)]
     for k in (1, 20, 300):
@@ -86,7 +86,7 @@ def test_what_passes_is_what_python_says(documents, index, text):
         assert hits.n_scored == len(passing)
 
 
-def test_expressions_in_python_are_the_same(documents, index):
+def test_python_expressions_equal_filter_strings(documents, index):
     column = hi2.column
     pairs = [
         ((column("year") >= 2020) & column("lang").isin(["en", "de"]), "year >= 2020 and lang in ('en', 'de')"),
@@ -105,7 +105,7 @@ def test_expressions_in_python_are_the_same(documents, index):
         bool(column("year") > 3)
 
 
-def test_every_query_may_have_its_own(documents, index):
+def test_every_query_of_a_batch_can_have_its_own_filter(documents, index):
     vectors, texts, payload = documents
     filters = ["lang == 'en'", None, hi2.column("number") < 5, "lang == 'en'"]
     batch = index.search(vectors[:4], texts[:4], k=15, filters=filters)
@@ -118,7 +118,7 @@ def test_every_query_may_have_its_own(documents, index):
     assert all(payload[id]["lang"] == "en" for id in batch[3].ids)
 
 
-def test_masks_and_ids(documents, index):
+def test_masks_and_lists_of_ids_are_filters(documents, index):
     vectors, texts, payload = documents
     mask = np.array([own["lang"] == "fr" for own in payload])
     expected = index.search(vectors[1], texts[1], k=30, filter="lang == 'fr'")
@@ -130,8 +130,8 @@ def test_masks_and_ids(documents, index):
         index.search(vectors[1], filter=np.ones(5, bool))
 
 
-def test_a_search_widens_until_k_are_found():
-    """The documents that pass lie in the clusters farthest from the query."""
+def test_a_search_opens_more_clusters_until_k_hits_are_found():
+    """The passing documents are in the clusters farthest from the query."""
     random = np.random.default_rng(0)
     vectors = random.standard_normal((20_000, 16)).astype(np.float32)
     vectors[:6000] += 20 * np.eye(16, dtype=np.float32)[0]
@@ -146,7 +146,7 @@ def test_a_search_widens_until_k_are_found():
     assert len(index.search(query, k=7000, clusters=1, filter="far")) == 6000
 
 
-def test_filters_follow_changes(tmp_path, documents):
+def test_filters_see_added_deleted_and_merged_documents(tmp_path, documents):
     vectors, texts, payload = (part[:600] for part in documents)
     path = tmp_path / "a.hi2"
     index = hi2.HybridIndex.build(vectors, texts, payload=payload, path=path, progress=False)
@@ -169,7 +169,7 @@ def test_filters_follow_changes(tmp_path, documents):
     assert opened.search(vectors[0], texts[0], k=9, filter="other == 1").ids.tolist() == [901]
 
 
-def test_columns_read_from_disk_are_those_of_the_lines(tmp_path, documents):
+def test_columns_on_disk_equal_those_of_the_stored_payload(tmp_path, documents):
     vectors, texts, payload = (part[:300] for part in documents)
     index = hi2.HybridIndex.build(vectors, texts, payload=payload, progress=False)
     index.save(tmp_path / "a.hi2")
@@ -186,7 +186,7 @@ def test_columns_read_from_disk_are_those_of_the_lines(tmp_path, documents):
         assert list(column.words) == list(again.by_name[name].words)
 
 
-def test_dates_are_kept_as_text_that_sorts(documents):
+def test_dates_are_stored_as_text_that_sorts_by_time(documents):
     vectors, texts, _ = (part[:3] for part in documents)
     moments = [date(2024, 1, 31), datetime(2024, 1, 31, 10, 5), datetime(2024, 2, 1, tzinfo=timezone.utc)]
     index = hi2.HybridIndex.build(vectors, texts, payload=[{"at": own} for own in moments], progress=False)
@@ -218,12 +218,12 @@ def test_dates_are_kept_as_text_that_sorts(documents):
         ("(" * 5000, r"at most 100"),
     ],
 )
-def test_what_cannot_be_read_is_named_with_its_place(index, documents, text, said):
+def test_an_invalid_filter_string_is_reported_with_its_position(index, documents, text, said):
     with pytest.raises(InvalidParameter, match=said):
         index.search(documents[0][0], filter=text)
 
 
-def test_other_bad_filters(index, documents):
+def test_other_invalid_filters_are_rejected(index, documents):
     query = documents[0][0]
     wrong = [(3, "an expression, its text"), ([3.5], "'filter'"), (object(), "an expression"), (["a"], "type int")]
     for bad, said in (*wrong, (np.array(5), "an expression")):
@@ -244,7 +244,7 @@ def test_other_bad_filters(index, documents):
 
 @settings(max_examples=150, deadline=None)
 @given(st.text(max_size=40) | st.text("()'\"`=<>!andornotin, 0123.yearlang\\-", max_size=40))
-def test_any_text_is_an_expression_or_a_clear_error(text):
+def test_any_string_is_an_expression_or_a_clear_error(text):
     try:
         expression = parse(text)
     except InvalidParameter as error:
@@ -267,7 +267,7 @@ PAYLOADS = st.dictionaries(st.sampled_from("ab"), VALUES | st.lists(st.text(max_
         max_size=12,
     )
 )
-def test_any_payload_makes_columns_that_read_back(rows):
+def test_the_columns_of_any_payload_can_be_read_back(rows):
     docs = np.random.default_rng(0).permutation(len(rows))
     columns = Columns.of_lines([json.dumps({"payload": own}).encode() for own in rows], docs)
     again = Columns.read(columns.arrays(), len(rows))
@@ -280,8 +280,8 @@ def test_any_payload_makes_columns_that_read_back(rows):
             assert found == (float(expected) if column.kind == "float" and expected is not None else expected)
 
 
-def test_threads_with_filters_see_committed_states_while_a_writer_changes():
-    """Every answer is that of some state the index was in."""
+def test_filtered_searches_see_consistent_states_while_the_index_changes():
+    """Every answer matches a state that the index was in."""
     random = np.random.default_rng(1)
     vectors = random.standard_normal((400, 8)).astype(np.float32)
     texts = [f"word{i % 9}" for i in range(400)]
@@ -302,7 +302,7 @@ def test_threads_with_filters_see_committed_states_while_a_writer_changes():
             profile = (None, "all", "weighed")[number // 2 % 3] if number % 2 else ("all", "weighed")[number // 2 % 2]
             hits = index.search(vectors[number], texts[number], k=500, profile=profile, **given)
             found = {id for id in hits.ids.tolist() if id % 3 == own} if not given else set(hits.ids.tolist())
-            # A state is written down before and after it takes effect, so one of those known by then must fit.
+            # Each state is recorded before it takes effect, so one of the states known by then must match.
             known = states[max(0, before - 2) :]
             if not any(found == {id for id in state if id % 3 == own} for state in known):
                 wrong.append((number, sorted(found)))
@@ -330,7 +330,7 @@ def test_threads_with_filters_see_committed_states_while_a_writer_changes():
     assert not wrong
 
 
-def test_a_filter_goes_with_what_a_search_explains_and_with_profiles(documents, index):
+def test_filters_work_with_explain_and_with_profiles(documents, index):
     vectors, texts, payload = documents
     english = "lang == 'en'"
     hits = index.search(vectors[8], texts[8], k=5, filter=english, clusters=1)
@@ -349,7 +349,7 @@ def test_a_filter_goes_with_what_a_search_explains_and_with_profiles(documents, 
     assert every.n_scored == 6000
 
 
-def test_much_of_the_same_is_not_deep(documents, index):
+def test_long_chains_of_or_and_in_are_not_deep(documents, index):
     text = " or ".join(["number == 3"] * 3000)
     assert index.search(documents[0][0], filter=text).ids.tolist() == [3]
     expression = hi2.column("number") == 3
@@ -360,7 +360,7 @@ def test_much_of_the_same_is_not_deep(documents, index):
     assert index.search(documents[0][1], k=N, filter=many).counts == N // 2
 
 
-def test_a_query_without_a_filter_among_others_is_a_plain_one(documents, index):
+def test_a_query_without_a_filter_in_a_filtered_batch_is_searched_as_usual(documents, index):
     vectors, texts, _ = documents
     batch = index.search(vectors[:2], texts[:2], k=5, clusters=1, filters=[None, "draft"])
     plain = index.search(vectors[0], texts[0], k=5, clusters=1)
@@ -370,7 +370,7 @@ def test_a_query_without_a_filter_among_others_is_a_plain_one(documents, index):
     assert none.ids.shape == (0, 10)
 
 
-def test_moments_sort_as_time_does(documents):
+def test_datetimes_sort_by_time(documents):
     vectors, texts, _ = (part[:3] for part in documents)
     first = datetime(2020, 1, 1, tzinfo=timezone.utc)
     moments = [first, first + timedelta(microseconds=5), np.datetime64("2019-12-31")]
@@ -379,7 +379,7 @@ def test_moments_sort_as_time_does(documents):
     assert index.search(vectors[0], filter=hi2.column("at") < np.datetime64("2020-01-01T00:00:00")).ids.tolist() == [2]
 
 
-def test_keys_beyond_the_last_column_are_named(documents):
+def test_a_filter_on_a_key_beyond_the_column_limit_is_a_clear_error(documents):
     vectors, texts, _ = (part[:2] for part in documents)
     payload = [{f"k{i}": 1 for i in range(300)}, {"k299": 1}]
     index = hi2.HybridIndex.build(vectors, texts, payload=payload, progress=False)

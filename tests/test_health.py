@@ -1,4 +1,4 @@
-"""Health: nothing to say of a fresh index, and the right thing to say of one that was changed."""
+"""``health`` has no advice for a fresh index and the right advice for a changed one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def index(corpus):
     )
 
 
-def test_a_fresh_index_is_well(corpus, index):
+def test_a_fresh_index_needs_no_advice(corpus, index):
     report = index.health(corpus.query_texts)
     assert report["advice"] == []
     assert report["documents"] == 400
@@ -31,7 +31,7 @@ def test_a_fresh_index_is_well(corpus, index):
     }
 
 
-def test_deleted_documents_ask_for_a_merge(index):
+def test_many_deleted_documents_lead_to_the_advice_to_merge(index):
     index.delete(list(range(0, 400, 3)))
     assert index.health()["dead_share"] == pytest.approx(134 / 400)
     assert any(said.startswith("merge()") for said in index.health()["advice"])
@@ -40,7 +40,7 @@ def test_deleted_documents_ask_for_a_merge(index):
     assert not any(said.startswith("merge()") for said in index.health()["advice"])
 
 
-def test_other_documents_ask_for_a_new_fit(corpus, index):
+def test_different_documents_lead_to_the_advice_to_rebuild_and_tune(corpus, index):
     random = np.random.default_rng(0)
     strange = 5 * random.standard_normal((500, corpus.vectors.shape[1])).astype(np.float32)
     index.add(strange, [f"zebra quark {'violin ' * 60}"] * 500)
@@ -56,14 +56,14 @@ def test_other_documents_ask_for_a_new_fit(corpus, index):
     assert not any(own.startswith("tune()") for own in index.health()["advice"])
 
 
-def test_more_of_the_same_does_not(corpus, index):
+def test_similar_documents_lead_to_no_such_advice(corpus, index):
     index.add(corpus.vectors[400:600], corpus.texts[400:600], ids=list(range(400, 600)))
     report = index.health()
     assert 0.5 < report["quantisation"]["ratio"] < 1.25
     assert not any("err" in said for said in report["advice"])
 
 
-def test_queries_without_terms_are_counted(corpus, index):
+def test_given_queries_and_past_searches_are_counted(corpus, index):
     for text in ("qqqq", "éé", "the"):
         index.search(corpus.query_vectors[0], text)
     report = index.health(["qqqqq zzzzz"] * 3 + corpus.query_texts[:2])

@@ -1,4 +1,4 @@
-"""Info counts what is there: documents, bytes, skew, drift."""
+"""``info`` reports documents, bytes, list skew and drift."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 import hi2
 
 
-def test_counts_and_bytes(corpus, tmp_path):
+def test_counts_and_bytes_match_the_files(corpus, tmp_path):
     index = hi2.HybridIndex.build(corpus.vectors, corpus.texts, ids=corpus.ids, codec=hi2.PQ(5), keep_text=True)
     index.save(tmp_path / "a")
     opened = hi2.HybridIndex.open(tmp_path / "a")
@@ -21,7 +21,7 @@ def test_counts_and_bytes(corpus, tmp_path):
     assert info["path"] == str(tmp_path / "a")
     on_disk = sum(path.stat().st_size for path in (tmp_path / "a").rglob("*.*") if path.suffix in (".npy", ".jsonl"))
     on_disk += (tmp_path / "a" / "model" / "tokenizer.json").stat().st_size
-    assert info["bytes"]["total"] == pytest.approx(on_disk, abs=30 * 128)  # headers apart
+    assert info["bytes"]["total"] == pytest.approx(on_disk, abs=30 * 128)  # without the headers
     parts = {k: v for k, v in info["bytes"].items() if k not in ("total", "model", "stored", "id_characters")}
     assert info["bytes_per_doc"] == pytest.approx(sum(parts.values()) / n)
 
@@ -33,13 +33,13 @@ def test_an_array_of_unknown_purpose_is_counted(corpus):
     assert index.info()["bytes"]["other"] == 100
 
 
-def test_bytes_a_document_stay_small(corpus):
-    """Everything but codes, ids' characters, text and model; the list directory weighs on a collection this small."""
+def test_bytes_per_document_stay_small(corpus):
+    """Codes, id characters, text and model are not counted; the list directory is large for so small a collection."""
     index = hi2.HybridIndex.build(corpus.vectors, corpus.texts, ids=corpus.ids, codec=hi2.PQ(5))
     assert index.info()["bytes_per_doc"] - 5 < 45
 
 
-def test_list_skew(corpus):
+def test_list_skew_is_measured(corpus):
     index = hi2.HybridIndex.build(np.ones((40, 4)), ["word"] * 40, clusters=hi2.KMeans(4))
     clusters = index.info()["clusters"]
     assert clusters["n_lists"] == 4
@@ -50,7 +50,7 @@ def test_list_skew(corpus):
     assert even["imbalance"] == pytest.approx(1.0)
 
 
-def test_drift_since_the_fit(corpus, tmp_path):
+def test_drift_is_measured_since_the_fit(corpus, tmp_path):
     index = hi2.HybridIndex.build(corpus.vectors[:400], corpus.texts[:400], path=tmp_path / "a")
     assert index.info()["drift"] == {"added": 0}
     index.add(corpus.vectors[:200], corpus.texts[:200])
@@ -81,7 +81,7 @@ def test_repr_names_the_parts(corpus):
     assert "PQ(subspaces=5" in repr(index)
 
 
-def test_queries_that_hit_no_term_list_are_counted(corpus):
+def test_queries_that_open_no_term_list_are_counted(corpus):
     index = hi2.HybridIndex.build(corpus.vectors, corpus.texts)
     known, unknown = corpus.query_texts[0], "ਪੰਜਾਬੀ"  # a script no document uses
     assert index.info()["searches"] == {"with_text": 0, "without_term_list": 0}

@@ -1,4 +1,4 @@
-"""Add, delete, upsert, merge, save, open, commit: what is in the index is what was put there."""
+"""The index holds exactly the documents put into it, through add, delete, upsert, merge, save, open and commit."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_deleted_documents_are_gone_and_are_not_scored(small, corpus):
     assert len(small) == 58
 
 
-def test_delete_takes_one_id_and_refuses_unknown_ones(small, corpus):
+def test_delete_takes_one_id_or_several_and_rejects_unknown_ones(small, corpus):
     assert small.delete(corpus.ids[0]) == 1
     with pytest.raises(hi2.InvalidParameter, match=r"'ids'.*missing_ok"):
         small.delete([corpus.ids[1], "nobody"])
@@ -89,21 +89,21 @@ def test_ids_are_listed_in_order_of_arrival(small, corpus):
     assert small.ids() == [corpus.ids[0], *corpus.ids[2:60], "zz", "aa"]
 
 
-def test_integer_ids_continue_by_themselves(corpus):
+def test_integer_ids_are_assigned_automatically(corpus):
     index = hi2.HybridIndex.build(corpus.vectors[:5], corpus.texts[:5])
     index.add(corpus.vectors[5:7], corpus.texts[5:7])
     assert index.ids() == list(range(7))
     index.add(corpus.vectors[7:8], corpus.texts[7:8], ids=[100])
     index.delete([100])
     index.add(corpus.vectors[8:9], corpus.texts[8:9])
-    assert index.ids()[-1] == 101  # an id is not given twice
+    assert index.ids()[-1] == 101  # an id is never assigned twice
     given = hi2.HybridIndex.build(corpus.vectors[:3], corpus.texts[:3], ids=[4, 9, 2])
     given.add(corpus.vectors[3:4], corpus.texts[3:4])
     assert given.ids() == [4, 9, 2, 10]
 
 
-def test_text_is_kept_because_the_index_keeps_it(corpus, tmp_path):
-    """Whatever became of the documents it began with."""
+def test_an_index_built_with_keep_text_keeps_the_texts_of_added_documents(corpus, tmp_path):
+    """Even when all documents that it was built with are gone."""
     index = hi2.HybridIndex.build(corpus.vectors[:1], corpus.texts[:1], ids=["a"], keep_text=True, path=tmp_path / "a")
     index.delete("a")
     index.commit()
@@ -115,7 +115,7 @@ def test_text_is_kept_because_the_index_keeps_it(corpus, tmp_path):
         assert index.get("c") == {"id": "c"}
 
 
-def test_text_and_payload_come_back(small, corpus, tmp_path):
+def test_text_and_payload_are_stored_and_returned(small, corpus, tmp_path):
     small.add(corpus.vectors[60:61], ["über α 漢字"], ids=["u"], payload=[{"tags": ["x"], "year": 2020}])
     expected = {"id": "u", "text": "über α 漢字", "payload": {"tags": ["x"], "year": 2020}}
     assert small.get("u") == expected
@@ -128,14 +128,14 @@ def test_text_and_payload_come_back(small, corpus, tmp_path):
     assert [line["text"] for line in lines] == [*corpus.texts[:60], "über α 漢字"]
 
 
-def test_get_without_anything_stored(corpus):
+def test_get_returns_only_the_id_when_nothing_is_stored(corpus):
     index = hi2.HybridIndex.build(corpus.vectors[:5], corpus.texts[:5])
     assert index.get(2) == {"id": 2}
     with pytest.raises(hi2.InvalidParameter, match="'ids'"):
         index.get(9)
 
 
-def test_save_refuses_an_existing_folder(small, tmp_path):
+def test_save_and_build_reject_an_existing_folder(small, tmp_path):
     small.save(tmp_path / "a")
     with pytest.raises(hi2.InvalidParameter, match="does not exist yet"):
         small.save(tmp_path / "a")
@@ -162,7 +162,7 @@ def test_commit_makes_changes_visible_to_new_readers_only(small, corpus, tmp_pat
     assert again.ids() == corpus.ids[10:80]
 
 
-def test_a_reader_keeps_its_snapshot_through_merges_and_garbage_collection(small, corpus, tmp_path):
+def test_a_reader_keeps_its_snapshot_through_merges_and_file_removal(small, corpus, tmp_path):
     small.save(tmp_path / "a")
     reader = hi2.HybridIndex.open(tmp_path / "a")
     expected = reader.search(corpus.query_vectors, corpus.query_texts, k=20)
@@ -173,9 +173,9 @@ def test_a_reader_keeps_its_snapshot_through_merges_and_garbage_collection(small
             writer.commit()
     again = reader.search(corpus.query_vectors, corpus.query_texts, k=20)
     assert (again.ids == expected.ids).all()
-    reader.verify()  # its files are gone from the folder, its maps are whole
+    reader.verify()  # its files were removed from the folder, but are still mapped
     assert reader.get(corpus.ids[0])["text"] == corpus.texts[0]
-    assert len(list((tmp_path / "a").glob("segment-*"))) <= 2  # the current one and the previous
+    assert len(list((tmp_path / "a").glob("segment-*"))) <= 2  # those of the current and of the previous manifest
 
 
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="this system does not list its maps")
@@ -210,7 +210,7 @@ def test_uncommitted_changes_are_dropped(small, corpus, tmp_path):
         assert len(writer) == 60
         writer.verify()
         writer.commit()
-    assert len(list((tmp_path / "a").glob("segment-*"))) == 1  # what was never committed is gone
+    assert len(list((tmp_path / "a").glob("segment-*"))) == 1  # segments that were never committed are removed
 
 
 def test_a_commit_after_a_merge_keeps_everything(small, corpus, tmp_path):
@@ -227,7 +227,7 @@ def test_a_commit_after_a_merge_keeps_everything(small, corpus, tmp_path):
         assert writer.info()["n_segments"] == 1
 
 
-def test_everything_can_be_deleted_and_the_index_lives_on(small, corpus, tmp_path):
+def test_an_index_without_documents_can_be_searched_and_added_to(small, corpus, tmp_path):
     small.save(tmp_path / "a")
     with hi2.HybridIndex.open(tmp_path / "a", "w") as writer:
         writer.delete(writer.ids())
@@ -252,7 +252,7 @@ def test_an_index_whose_documents_are_all_deleted_can_be_saved(small, corpus, tm
         assert empty.search(corpus.vectors[0], corpus.texts[0]).ids.tolist() == ["a"]
 
 
-def test_segments_stay_few_however_documents_come(corpus):
+def test_many_small_additions_give_few_segments(corpus):
     index = hi2.HybridIndex.build(corpus.vectors[:8], corpus.texts[:8], ids=corpus.ids[:8])
     for i in range(8, 300):
         index.add(corpus.vectors[i : i + 1], corpus.texts[i : i + 1], ids=[corpus.ids[i]])
@@ -268,7 +268,7 @@ def test_a_mostly_deleted_segment_is_rewritten(corpus):
     assert index.info()["n_deleted"] == 0
 
 
-def test_only_one_writer(small, tmp_path):
+def test_there_is_only_one_writer(small, tmp_path):
     small.save(tmp_path / "a")
     writer = hi2.HybridIndex.open(tmp_path / "a", "w")
     with pytest.raises(hi2.Locked, match="Another writer"):
@@ -277,7 +277,7 @@ def test_only_one_writer(small, tmp_path):
     hi2.HybridIndex.open(tmp_path / "a", "w").close()
 
 
-def test_a_closed_writer_takes_no_more_changes(small, corpus, tmp_path):
+def test_a_closed_writer_rejects_changes(small, corpus, tmp_path):
     small.save(tmp_path / "a")
     closed = hi2.HybridIndex.open(tmp_path / "a", "w")
     closed.close()
@@ -288,10 +288,10 @@ def test_a_closed_writer_takes_no_more_changes(small, corpus, tmp_path):
             with pytest.raises(hi2.Error, match="closed"):
                 change()
     assert len(hi2.HybridIndex.open(tmp_path / "a")) == 59
-    assert len(closed.search(corpus.vectors[0], k=3)) == 3  # it can still be searched
+    assert len(closed.search(corpus.vectors[0], k=3)) == 3  # a closed index can still be searched
 
 
-def test_a_writer_that_is_forgotten_gives_its_lock_back(small, tmp_path):
+def test_a_writer_that_is_garbage_collected_releases_its_lock(small, tmp_path):
     small.save(tmp_path / "a")
     writer = hi2.HybridIndex.open(tmp_path / "a", "w")
     del writer
@@ -300,7 +300,7 @@ def test_a_writer_that_is_forgotten_gives_its_lock_back(small, tmp_path):
 
 
 @needs_fork
-def test_a_forked_child_neither_holds_nor_frees_the_lock(small, corpus, tmp_path):
+def test_a_forked_child_neither_holds_nor_releases_the_lock(small, corpus, tmp_path):
     small.save(tmp_path / "a")
     writer = hi2.HybridIndex.open(tmp_path / "a", "w")
     read, write = os.pipe()
@@ -310,7 +310,7 @@ def test_a_forked_child_neither_holds_nor_frees_the_lock(small, corpus, tmp_path
         try:
             writer.commit()
         except hi2.Error:
-            os.read(read, 1)  # lives on until the parent is done
+            os.read(read, 1)  # stay alive until the parent is done
             os._exit(0)
         os._exit(1)
     with pytest.raises(hi2.Locked):
@@ -318,13 +318,13 @@ def test_a_forked_child_neither_holds_nor_frees_the_lock(small, corpus, tmp_path
     writer.delete(corpus.ids[0])
     writer.commit()
     writer.close()
-    hi2.HybridIndex.open(tmp_path / "a", "w").close()  # though the child is alive
+    hi2.HybridIndex.open(tmp_path / "a", "w").close()  # although the child is alive
     os.close(write)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 @needs_fork
-def test_a_lock_dies_with_its_process(small, tmp_path):
+def test_a_killed_process_releases_its_lock(small, tmp_path):
     small.save(tmp_path / "a")
     child = os.fork()
     if child == 0:
@@ -334,12 +334,12 @@ def test_a_lock_dies_with_its_process(small, tmp_path):
     hi2.HybridIndex.open(tmp_path / "a", "w").close()
 
 
-def test_an_index_in_memory_has_nothing_to_commit_to(small):
+def test_an_index_in_memory_cannot_be_committed(small):
     with pytest.raises(hi2.Error, match="save"):
         small.commit()
 
 
-def test_a_reader_refuses_changes(small, corpus, tmp_path):
+def test_a_reader_rejects_changes(small, corpus, tmp_path):
     small.save(tmp_path / "a")
     reader = hi2.HybridIndex.open(tmp_path / "a")
     for change in (
@@ -353,7 +353,7 @@ def test_a_reader_refuses_changes(small, corpus, tmp_path):
             change()
 
 
-def test_a_supplied_fitted_part_is_used_as_it_is(corpus):
+def test_a_given_fitted_part_is_used_unchanged(corpus):
     first = hi2.HybridIndex.build(corpus.vectors[:200], corpus.texts[:200])
     model = first.model
     second = hi2.HybridIndex.build(
@@ -364,8 +364,8 @@ def test_a_supplied_fitted_part_is_used_as_it_is(corpus):
     assert second.model.codec is model.codec
 
 
-def test_opening_is_instant_before_the_first_query(corpus, tmp_path):
-    """The tokenizer is the one part that takes time to load: it is left alone until a text needs it."""
+def test_opening_does_not_load_the_tokenizer(corpus, tmp_path):
+    """Only the tokenizer takes time to load, so it is not loaded until a text needs it."""
     hi2.HybridIndex.build(corpus.vectors, corpus.texts, ids=corpus.ids).save(tmp_path / "a")
     index = hi2.HybridIndex.open(tmp_path / "a")
     assert "_parsed" not in vars(index.model.terms.tokenizer)
@@ -376,8 +376,8 @@ def test_opening_is_instant_before_the_first_query(corpus, tmp_path):
 
 
 @pytest.mark.parametrize(("commits", "attempts"), [(1, 1), (2, 10)])
-def test_a_reader_that_a_writer_overtakes(small, corpus, tmp_path, monkeypatch, commits, attempts):
-    """Between reading the manifest and opening its files one commit does no harm, and after two it tries again."""
+def test_a_commit_while_a_reader_opens_does_no_harm(small, corpus, tmp_path, monkeypatch, commits, attempts):
+    """One commit between reading the manifest and opening its files does no harm. After two, the reader tries again."""
     small.save(tmp_path / "a")
     writer = hi2.HybridIndex.open(tmp_path / "a", "w")
     read, overtaken = store.read_manifest, []
@@ -400,7 +400,7 @@ def test_a_reader_that_a_writer_overtakes(small, corpus, tmp_path, monkeypatch, 
     writer.close()
 
 
-def test_an_interrupt_after_the_commit_took_effect_harms_nothing(small, corpus, tmp_path, monkeypatch):
+def test_an_interrupt_just_after_a_commit_does_no_harm(small, corpus, tmp_path, monkeypatch):
     small.save(tmp_path / "a")
     with hi2.HybridIndex.open(tmp_path / "a", "w") as writer:
         writer.delete(corpus.ids[0])
@@ -424,13 +424,13 @@ def test_an_interrupt_after_the_commit_took_effect_harms_nothing(small, corpus, 
     assert len(again) == 58
 
 
-def test_files_in_doubt_are_never_removed(small, corpus, tmp_path, monkeypatch):
+def test_a_writer_never_removes_files_it_is_not_sure_about(small, corpus, tmp_path, monkeypatch):
     small.save(tmp_path / "a")
     (tmp_path / "a" / "model_card.md").write_text("mine")
     (tmp_path / "a" / "models").mkdir()
     before = set((tmp_path / "a").rglob("*"))
     with hi2.HybridIndex.open(tmp_path / "a", "w") as writer:
-        monkeypatch.setattr(store.Writer, "_named_files", lambda self: None)  # as when a manifest cannot be read
+        monkeypatch.setattr(store.Writer, "_named_files", lambda self: None)  # as if a manifest cannot be read
         writer.delete(corpus.ids[0])
         writer.merge()
         writer.commit()
@@ -441,7 +441,7 @@ def test_files_in_doubt_are_never_removed(small, corpus, tmp_path, monkeypatch):
     assert (tmp_path / "a" / "models").exists()
 
 
-def test_additions_leave_memory_when_they_are_many(small, corpus, tmp_path, monkeypatch):
+def test_many_additions_are_moved_from_memory_to_disk(small, corpus, tmp_path, monkeypatch):
     monkeypatch.setattr(changes, "SEAL_DOCUMENTS", 20)
     small.save(tmp_path / "a")
     with hi2.HybridIndex.open(tmp_path / "a", "w") as writer:
@@ -449,13 +449,13 @@ def test_additions_leave_memory_when_they_are_many(small, corpus, tmp_path, monk
             writer.add(corpus.vectors[i : i + 5], corpus.texts[i : i + 5], ids=corpus.ids[i : i + 5])
             held = [live for live in writer._state.snapshot.lives if live.segment.files is None]
             assert sum(live.n_alive for live in held) < 20
-        assert len(hi2.HybridIndex.open(tmp_path / "a")) == 60  # sealed is not committed
+        assert len(hi2.HybridIndex.open(tmp_path / "a")) == 60  # segments on disk are not yet committed
         writer.commit()
         writer.verify()
         assert writer.ids() == corpus.ids[:110]
 
 
-def test_merging_keeps_refine_codes(corpus):
+def test_a_merge_keeps_the_refine_codes(corpus):
     parts = {"codec": hi2.PQ(5), "refine": hi2.Flat(), "clusters": hi2.KMeans(20)}
     index = hi2.HybridIndex.build(corpus.vectors[:200], corpus.texts[:200], ids=corpus.ids[:200], **parts)
     index.add(corpus.vectors[200:300], corpus.texts[200:300], ids=corpus.ids[200:300])
@@ -470,8 +470,8 @@ def test_merging_keeps_refine_codes(corpus):
     assert after.scores[0, 0] == pytest.approx(exact, abs=1e-5)
 
 
-def test_saves_to_one_path_at_once(small, tmp_path):
-    """One wins, the others are refused, and what is there is whole."""
+def test_only_one_of_several_concurrent_saves_to_a_path_succeeds(small, tmp_path):
+    """One save succeeds, the others are rejected, and the saved index is intact."""
     outcomes = []
 
     def save():
@@ -491,7 +491,7 @@ def test_saves_to_one_path_at_once(small, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
-def test_progress_is_shown_when_asked_for(corpus, capfd):
+def test_progress_is_shown_only_when_asked_for(corpus, capfd):
     hi2.HybridIndex.build(corpus.vectors, corpus.texts, progress=True)
     shown = capfd.readouterr().err
     for phase in ("read texts", "fit clusters", "assign clusters", "file documents"):
@@ -501,7 +501,7 @@ def test_progress_is_shown_when_asked_for(corpus, capfd):
 
 
 class Shelf(RuleBasedStateMachine):
-    """Any sequence of changes leaves the index equal to a plain dictionary of what was put in."""
+    """After any sequence of changes, the index equals a plain dictionary with the same changes."""
 
     @initialize(n=st.integers(1, 12))
     def build(self, n):

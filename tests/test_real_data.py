@@ -1,4 +1,4 @@
-"""On real collections the default index keeps what brute force finds, at a fraction of the cost."""
+"""On real collections, the default index reaches the recall of brute force at a fraction of the cost."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ K = 100
 
 @pytest.fixture(scope="module")
 def collection(request, data_folder):
-    """One collection: documents, test queries, judgements, and what brute force finds."""
+    """Return one collection: documents, test queries, judgements, and the hits of brute force."""
     folder = data_folder / request.param
     if not (folder / "minilm").is_dir():
         pytest.skip(f"{folder.name} with its vectors is not in HI2_DATA")
@@ -48,19 +48,19 @@ def check_defaults(collection, max_share):
 
 
 @pytest.mark.parametrize("collection", ["scifact"], indirect=True)
-def test_defaults_on_a_small_collection(collection):
+def test_defaults_reach_the_recall_of_brute_force_on_a_small_collection(collection):
     check_defaults(collection, 0.20)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("collection", ["insuranceqa"], indirect=True)
-def test_defaults_where_clusters_matter(collection):
+def test_defaults_reach_the_recall_of_brute_force_where_clusters_matter(collection):
     check_defaults(collection, 0.10)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("collection", ["hotpotqa"], indirect=True)
-def test_defaults_where_terms_matter(collection):
+def test_defaults_beat_clusters_alone_where_terms_matter(collection):
     _, _, _, _, query_vectors, relevant, _ = collection
     index, hits, found = check_defaults(collection, 0.06)
     probes = next(
@@ -72,7 +72,7 @@ def test_defaults_where_terms_matter(collection):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("collection", ["insuranceqa"], indirect=True)
-def test_bytes_and_refine_at_compression(collection, tmp_path):
+def test_a_compressed_index_is_small_and_refine_recovers_recall(collection, tmp_path):
     ids, texts, vectors, query_texts, query_vectors, relevant, _ = collection
     index = hi2.HybridIndex.build(vectors, texts, ids=ids, codec=hi2.OPQ(), refine=hi2.Flat(), path=tmp_path / "a")
     info = index.info()

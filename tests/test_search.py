@@ -45,8 +45,8 @@ def test_search_equals_the_oracle(corpus, index, judge, clusters, per_doc, terms
             assert hits.ids[i, : len(expected)].tolist() == [corpus.ids[doc] for doc in expected]
 
 
-def test_a_budget_is_kept_whatever_the_lists_hold(corpus):
-    """Whatever is deleted, copied or searched with a lower per_doc; clusters alone, terms alone and both."""
+def test_a_search_never_scores_more_than_its_budget(corpus):
+    """With deletions, copies and a lower per_doc; with clusters alone, terms alone and both."""
     clusters = hi2.KMeans(12, copies=1, copy_margin=0.3)
     index = hi2.HybridIndex.build(corpus.vectors[:400], corpus.texts[:400], ids=corpus.ids[:400], clusters=clusters)
     index.add(corpus.vectors[400:500], corpus.texts[400:500], ids=corpus.ids[400:500])
@@ -87,7 +87,7 @@ def test_a_lower_per_doc_at_search_equals_a_build_with_it(corpus, index, per_doc
         assert (at_search.n_scored == at_build.n_scored).all()
 
 
-def test_candidates_only_grow_with_clusters_and_per_doc(corpus, index):
+def test_agreement_never_falls_with_more_clusters_or_a_higher_per_doc(corpus, index):
     exact = corpus.query_vectors @ corpus.vectors.T
     best = [set(np.argsort(-row)[:10]) for row in exact]
     position = {id: i for i, id in enumerate(corpus.ids)}
@@ -101,7 +101,7 @@ def test_candidates_only_grow_with_clusters_and_per_doc(corpus, index):
         assert all(a <= b for a, b in zip(fewer, more, strict=True))
 
 
-def test_equal_scores_come_in_order_of_arrival():
+def test_documents_with_equal_scores_are_in_order_of_arrival():
     vectors = np.tile(np.array([[1.0, 0.0]], np.float32), (50, 1))
     index = hi2.HybridIndex.build(vectors, terms=None, clusters=hi2.KMeans(3))
     assert index.search(np.array([1.0, 0.0]), k=7, clusters=3).ids.tolist() == list(range(7))
@@ -126,7 +126,7 @@ def test_one_query_and_a_batch_give_the_same_answer(corpus, index):
         assert list(single) == list(zip(single.ids.tolist(), single.scores.tolist(), strict=True))
 
 
-def test_unfilled_places_hold_nothing(corpus):
+def test_unfilled_places_hold_no_id_and_minus_infinity(corpus):
     texts = hi2.HybridIndex.build(corpus.vectors[:3], corpus.texts[:3], ids=["a", "b", "c"])
     hits = texts.search(corpus.vectors[:2], k=5)
     assert hits.ids.shape == (2, 5)
@@ -150,7 +150,7 @@ def test_a_batch_may_mix_queries_with_and_without_text(corpus, index):
     assert (mixed.n_scored[::2] > 0).any()
 
 
-def test_ablations_by_omission(corpus):
+def test_an_index_works_without_clusters_or_without_terms(corpus):
     terms_only = hi2.HybridIndex.build(corpus.vectors, corpus.texts, clusters=None)
     clusters_only = hi2.HybridIndex.build(corpus.vectors, terms=None)
     assert terms_only.search(corpus.query_vectors).n_scored.sum() == 0
@@ -169,7 +169,7 @@ def test_cosine_normalises_documents_and_queries(corpus):
 @pytest.mark.parametrize(
     "codec", [hi2.OPQ(subspaces=5), hi2.PQ(subspaces=20, bits=4), hi2.PQ(subspaces=5, residual=True)]
 )
-def test_a_deep_refine_makes_a_coarse_codec_lossless(corpus, index, codec):
+def test_a_deep_refine_makes_a_coarse_codec_exact(corpus, index, codec):
     coarse = hi2.HybridIndex.build(
         corpus.vectors,
         corpus.texts,
@@ -191,7 +191,7 @@ def test_a_deep_refine_makes_a_coarse_codec_lossless(corpus, index, codec):
 
 
 def test_refine_takes_its_candidates_from_the_codec_alone(corpus, index):
-    """A refine of 1 × k rescores exactly the codec's k best: the same documents, in exact order."""
+    """``refine=1`` rescores exactly the k best hits of the codec: the same documents, in exact order."""
     coarse = hi2.HybridIndex.build(
         corpus.vectors, corpus.texts, ids=corpus.ids, codec=hi2.PQ(subspaces=5), refine=hi2.Flat()
     )
@@ -202,7 +202,7 @@ def test_refine_takes_its_candidates_from_the_codec_alone(corpus, index):
     assert (np.diff(one.scores, axis=1) <= 0).all()
 
 
-def test_boundary_copies_are_found_in_their_further_cluster(corpus):
+def test_boundary_copies_are_found_in_their_further_clusters(corpus):
     plain = hi2.HybridIndex.build(corpus.vectors, terms=None, clusters=hi2.KMeans(20))
     copied = hi2.HybridIndex.build(corpus.vectors, terms=None, clusters=hi2.KMeans(20, copies=2, copy_margin=0.3))
     np.testing.assert_array_equal(plain.model.clusters.anchors, copied.model.clusters.anchors)

@@ -1,4 +1,4 @@
-"""Offset, least score, groups, reranking and explained hits: each equals the plain search, worked on by hand."""
+"""Offset, minimum score, groups, reranking and explained hits each equal a plain search that is processed by hand."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def index(documents):
     return hi2.HybridIndex.build(vectors, texts, payload=payload, keep_text=True, codec=hi2.Flat(), progress=False)
 
 
-def test_pages_follow_each_other(documents, index):
+def test_pages_join_to_one_long_result(documents, index):
     vectors, texts, _ = documents
     whole = index.search(vectors[:3], texts[:3], k=30)
     pages = [index.search(vectors[:3], texts[:3], k=10, offset=at) for at in (0, 10, 20)]
@@ -36,7 +36,7 @@ def test_pages_follow_each_other(documents, index):
     assert len(past) == 0
 
 
-def test_weak_hits_are_left_out(documents, index):
+def test_hits_below_the_minimum_score_are_left_out(documents, index):
     vectors, texts, _ = documents
     whole = index.search(vectors[0], texts[0], k=50)
     least = float(whole.scores[17])
@@ -47,7 +47,7 @@ def test_weak_hits_are_left_out(documents, index):
     assert batch.ids[0, 18:].tolist() == [-1] * 32
 
 
-def test_the_best_of_every_group(documents, index):
+def test_grouping_returns_the_best_hit_of_each_group(documents, index):
     vectors, texts, payload = documents
     whole = index.search(vectors[4], texts[4], k=N, clusters=1000)
     best: dict[object, int] = {}
@@ -56,13 +56,13 @@ def test_the_best_of_every_group(documents, index):
     found = index.search(vectors[4], texts[4], k=35, clusters=1000, group_by="author")
     assert found.ids.tolist() == list(best.values())[:35]
     assert found.groups.tolist() == list(best)[:35]
-    assert None in best  # documents without an author are one group
+    assert None in best  # documents without an author form one group
     years = index.search(vectors[:2], texts[:2], k=10, clusters=1000, group_by="year")
     assert years.counts.tolist() == [3, 3]
     assert {type(year) for year in years[0].groups} == {int}
 
 
-def test_a_callable_or_a_cross_encoder_orders_anew(documents, index):
+def test_a_callable_or_a_cross_encoder_reranks_the_hits(documents, index):
     vectors, texts, _ = documents
 
     def longest(query, found):
@@ -81,7 +81,7 @@ def test_a_callable_or_a_cross_encoder_orders_anew(documents, index):
         assert found.scores.tolist() == pytest.approx([longest(texts[9], [texts[id]])[0] for id in expected])
 
 
-def test_hits_explain_themselves(documents, index):
+def test_hits_can_be_explained(documents, index):
     vectors, texts, _ = documents
     hits = index.search(vectors[9], texts[9], k=5)
     why = hits.explain(1)
@@ -117,7 +117,7 @@ def failing(query, texts):
         ({"rerank": lambda query, texts: ["a"] * len(texts)}, Error, "failed: ValueError"),
     ],
 )
-def test_bad_shapes(documents, index, given, error, said):
+def test_invalid_arguments_are_rejected(documents, index, given, error, said):
     with pytest.raises(error, match=said):
         index.search(documents[0][0], documents[1][0], **given)
 

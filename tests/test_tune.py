@@ -1,4 +1,4 @@
-"""Tuning: targets hold on queries it did not see, limits are kept, profiles are stored, bad input stores nothing."""
+"""Tuned targets hold on unseen queries, limits are kept, profiles are stored, and bad input stores nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ K = 20
 
 @pytest.fixture(scope="module")
 def made():
-    """Documents around topics, with a word for each topic; queries like them."""
+    """Return documents around topics, each topic with a word of its own, and queries of the same kind."""
     random = np.random.default_rng(4)
     topics = random.standard_normal((60, 16))
     words = [f"w{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(60)]
@@ -51,7 +51,7 @@ def agreement(index, vectors, queries, **given):
     return np.mean([len(set(a.tolist()) & set(b.tolist())) / K for a, b in zip(hits.ids, best, strict=True)]), hits
 
 
-def test_a_target_holds_on_queries_it_did_not_see(made):
+def test_a_target_holds_on_unseen_queries(made):
     index, (_, vectors, queries, _) = fresh(made), made
     seen, unseen = half(queries, 0), half(queries, 1)
     costs = []
@@ -68,7 +68,7 @@ def test_a_target_holds_on_queries_it_did_not_see(made):
     assert "mine" in str(tuned)
 
 
-def test_three_profiles_without_a_target(made):
+def test_without_a_target_there_are_three_profiles(made):
     index, (_, vectors, queries, _) = fresh(made), made
     index.tune(*half(queries, 0), k=K, progress=False)
     assert list(index.profiles) == ["fast", "balanced", "exact"]
@@ -79,7 +79,7 @@ def test_three_profiles_without_a_target(made):
     assert narrowed.n_scored < index.search(queries[0][0], queries[1][0], k=K, profile="exact").n_scored
 
 
-def test_the_best_within_a_budget_or_a_latency(made):
+def test_a_budget_or_a_latency_gives_the_best_setting_within_it(made):
     index, (_, _, queries, _) = fresh(made), made
     tuned = index.tune(*half(queries, 0), budget=300, k=K, name="cheap", progress=False)
     assert index.profiles["cheap"].promise["documents"] <= 300
@@ -89,7 +89,7 @@ def test_the_best_within_a_budget_or_a_latency(made):
     assert index.profiles["slow"].promise["recall"] == pytest.approx(1.0)
 
 
-def test_labels_say_what_is_wanted(made):
+def test_with_labels_the_target_is_a_share_of_the_recall_of_brute_force(made):
     index, (_, _, queries, labels) = fresh(made), made
     seen = half(queries, 0)
     relevant = [np.flatnonzero(labels == topic)[:5].tolist() for topic in queries[2][0::2]]
@@ -116,7 +116,7 @@ def test_queries_without_labels_are_left_out(made):
     assert index.profiles["tuned"].promise["recall"] == pytest.approx(own / whole, abs=0.35)
 
 
-def test_a_refine_store_is_the_truth_and_a_knob(made):
+def test_tuning_chooses_refine_and_measures_against_the_refine_store(made):
     _, vectors, queries, _ = made
     index = hi2.HybridIndex.build(
         vectors, codec=hi2.RaBitQ(), refine=hi2.Flat(), clusters=made[0].model.clusters, terms=None, progress=False
@@ -126,7 +126,7 @@ def test_a_refine_store_is_the_truth_and_a_knob(made):
     assert agreement(index, vectors, (half(queries, 1)[0], None), profile="tuned")[0] > 0.87
 
 
-def test_profiles_are_kept_on_disk_and_go_with_their_model(made, tmp_path):
+def test_profiles_are_stored_and_belong_to_their_model(made, tmp_path):
     _, vectors, queries, _ = made
     made[0].save(tmp_path / "a.hi2")
     with hi2.HybridIndex.open(tmp_path / "a.hi2", "w") as index:
@@ -179,7 +179,7 @@ def test_verify_finds_a_profile_of_another_model(with_profile):
 @pytest.mark.parametrize(
     "change", [{"clusters": -1}, {"adaptive": 3}, {"benefit": [float("inf")] * 7}, {"model": None}]
 )
-def test_a_damaged_profile_is_refused(change):
+def test_a_damaged_profile_is_rejected(change):
     stored = {**dataclasses.asdict(Profile(clusters=3)), "benefit": [0.0] * 7}
     assert Profile.from_json(stored).clusters == 3
     with pytest.raises(FormatError, match="profile"):
@@ -206,7 +206,7 @@ def test_bad_input_stores_nothing(made):
         with pytest.raises(InvalidParameter, match=said):
             index.tune(**{"k": K, "progress": False, **bad})
         assert not index.profiles
-    halves = ["one" if i % 2 else "other" for i in range(len(vectors))]  # no setting reaches half of the documents
+    halves = ["one" if i % 2 else "other" for i in range(len(vectors))]  # a query for "one" cannot reach "other"
     terms = hi2.BM25(tokenizer=hi2.WordTokenizer())
     other = hi2.HybridIndex.build(vectors, halves, clusters=None, terms=terms, progress=False)
     with pytest.raises(InvalidParameter, match=r"at most what a setting reaches, 0\.\d+ with room for chance"):
@@ -214,7 +214,7 @@ def test_bad_input_stores_nothing(made):
     assert not other.profiles
 
 
-def test_the_front_is_drawn(made, tmp_path):
+def test_the_front_is_plotted(made, tmp_path):
     pytest.importorskip("matplotlib", reason="needs the extra 'plots'")
     fresh(made).tune(*half(made[2], 0), k=K, progress=False).plot(tmp_path / "front.svg")
     assert "<svg" in (tmp_path / "front.svg").read_text()

@@ -1,9 +1,9 @@
-"""Makes the small index of this format version that is kept beside this file.
+"""Make the small index of the current format version that is kept as test data.
 
     python tests/compat/make_index.py tests/compat/data/v1
 
-Run it once for a new format version, commit the folder, never run it again for an old one. ``expected.json`` beside
-the index holds what a search must find in it.
+Run it once per format version and commit the folder. Never run it again for an old version. ``v1.expected.json`` next
+to the folder holds what searches must find in the index.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ WORDS = [
 
 
 def small_index(path: Path) -> hi2.HybridIndex:
-    """An index with every kind of file: both selectors, copies, residual codes, refine, strings, text, deletions."""
+    """Build an index with clusters, copies, terms, residual codes, a refine store, string ids, payload, deletions."""
     rng = np.random.default_rng(7)
     tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate([*WORDS, "[UNK]"])}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()

@@ -1,4 +1,4 @@
-"""Damage is found on open or by verify, and nothing done with a damaged index crashes or reads out of bounds."""
+"""Damage is found by ``open`` or ``verify``, and using a damaged index never crashes or reads out of bounds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def whole(tmp_path_factory) -> Path:
 
 
 def named_files(folder: Path) -> list[Path]:
-    """Every file the current manifest names, and the manifest itself."""
+    """Return every file that the current manifest names, and the manifest itself."""
     manifest = json.loads((folder / "manifest.json").read_text())
     files = [folder / "manifest.json", folder / manifest["drift"]["df"]["file"]]
     for part in (manifest["model"], *manifest["segments"]):
@@ -38,7 +38,7 @@ def named_files(folder: Path) -> list[Path]:
 
 
 def use(folder: Path) -> bool:
-    """Open, search, explain, verify; return whether damage was reported on open or by verify."""
+    """Open, search, explain and verify an index; return whether ``open`` or ``verify`` reported damage."""
     try:
         index = hi2.HybridIndex.open(folder)
     except hi2.FormatError:
@@ -54,7 +54,7 @@ def use(folder: Path) -> bool:
         lambda: "doc-3" in index,
     ]
     for attempt in attempts:
-        with suppress(hi2.Error):  # damage, or an id that damage hides
+        with suppress(hi2.Error):  # the damage, or an id that is not found because of it
             attempt()
     try:
         index.verify()
@@ -63,11 +63,11 @@ def use(folder: Path) -> bool:
     return False
 
 
-def test_a_whole_index_is_not_called_damaged(whole):
+def test_an_intact_index_is_not_reported_as_damaged(whole):
     assert not use(whole)
 
 
-def test_every_file_matters(whole, tmp_path):
+def test_damage_to_any_file_is_found(whole, tmp_path):
     for number, path in enumerate(named_files(whole)):
         for kind in ("removed", "emptied", "cut", "longer", "flipped"):
             folder = tmp_path / f"{number}-{kind}"
@@ -90,7 +90,7 @@ def test_every_file_matters(whole, tmp_path):
 
 
 def mutate(rng: np.random.Generator, data: bytes) -> bytes:
-    """One random change: bytes overwritten, a bit flipped, a block copied, cut or grown."""
+    """Make one random change: overwrite bytes, flip a bit, copy a block, cut or extend the file."""
     changed = bytearray(data)
     kind = rng.integers(6)
     at = int(rng.integers(max(len(data), 1)))
@@ -112,7 +112,7 @@ def mutate(rng: np.random.Generator, data: bytes) -> bytes:
 
 
 @pytest.mark.slow
-def test_thousands_of_mutated_files(whole, tmp_path):
+def test_thousands_of_random_changes_to_files_are_found(whole, tmp_path):
     rng = np.random.default_rng(0)
     files = named_files(whole)
     folder = tmp_path / "index"
@@ -131,8 +131,8 @@ def test_thousands_of_mutated_files(whole, tmp_path):
 
 
 @pytest.mark.slow
-def test_arrays_mutated_under_a_matching_manifest(whole, tmp_path):
-    """Checksums aside: with a manifest that agrees with the damaged bytes, native code must still stay in bounds."""
+def test_damaged_arrays_with_matching_checksums_do_not_crash(whole, tmp_path):
+    """The checksums in the manifest match the damaged bytes. Native code must still stay in bounds."""
     import hashlib
 
     rng = np.random.default_rng(1)
@@ -171,8 +171,8 @@ json_values = st.recursive(
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_a_manifest_that_lies_is_refused_or_harmless(whole, tmp_path_factory, data):
-    """Any value of the manifest replaced by any other, its checksum made right: an error of ours, or an answer."""
+def test_a_wrong_manifest_is_rejected_or_harmless(whole, tmp_path_factory, data):
+    """Replace any value of the manifest by any other and fix its checksum: the result is a hi2 error or an answer."""
     folder = tmp_path_factory.mktemp("lies") / "index"
     shutil.copytree(whole, folder)
     manifest = json.loads((folder / "manifest.json").read_text())
@@ -194,7 +194,7 @@ def test_a_manifest_that_lies_is_refused_or_harmless(whole, tmp_path_factory, da
 
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(content=st.binary(max_size=300))
-def test_any_bytes_as_a_manifest_are_refused(tmp_path_factory, content):
+def test_random_bytes_as_a_manifest_are_rejected(tmp_path_factory, content):
     folder = tmp_path_factory.mktemp("bytes")
     (folder / "manifest.json").write_bytes(content)
     with pytest.raises(hi2.FormatError):
@@ -206,7 +206,7 @@ def test_any_bytes_as_a_manifest_are_refused(tmp_path_factory, content):
     [{"n_docs": 7}, {"next_id": -1}, "n_alive", "fingerprint"],
     ids=["n_docs", "next_id", "n_alive", "fingerprint"],
 )
-def test_a_number_that_contradicts_the_files_is_found(corpus, tmp_path, lie):
+def test_a_manifest_that_contradicts_the_files_is_rejected(corpus, tmp_path, lie):
     hi2.HybridIndex.build(corpus.vectors[:9], corpus.texts[:9]).save(tmp_path / "a")
     path = tmp_path / "a" / "manifest.json"
     manifest = json.loads(path.read_text())
@@ -221,8 +221,8 @@ def test_a_number_that_contradicts_the_files_is_found(corpus, tmp_path, lie):
         hi2.HybridIndex.open(tmp_path / "a").verify()
 
 
-def test_a_damaged_index_does_not_harm_another(corpus, whole, tmp_path):
-    """Both are searched by one thread, whose scratch memory is shared."""
+def test_a_damaged_index_does_not_affect_another(corpus, whole, tmp_path):
+    """One thread searches both, so they share its scratch memory."""
     healthy = hi2.HybridIndex.build(corpus.vectors, corpus.texts)
     expected = healthy.search(corpus.query_vectors[0], corpus.query_texts[0], clusters=0)
     shutil.copytree(whole, tmp_path / "a")
@@ -236,7 +236,7 @@ def test_a_damaged_index_does_not_harm_another(corpus, whole, tmp_path):
     assert again.ids.tolist() == expected.ids.tolist()
 
 
-def test_a_manifest_cannot_name_files_elsewhere(whole, tmp_path):
+def test_a_manifest_cannot_name_files_outside_the_index(whole, tmp_path):
     shutil.copytree(whole, tmp_path / "a")
     path = tmp_path / "a" / "manifest.json"
     manifest = json.loads(path.read_text())

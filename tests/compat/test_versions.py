@@ -1,4 +1,4 @@
-"""Indexes of every format version that was ever released still open, verify and answer."""
+"""Indexes of every readable format version still open, verify and answer queries."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_there_is_an_index_of_every_readable_version():
 
 
 @pytest.mark.parametrize("folder", VERSIONS, ids=lambda path: path.name)
-def test_an_old_index_answers_as_it_did(folder):
+def test_an_old_index_gives_the_same_answers(folder):
     index = hi2.HybridIndex.open(folder)
     index.verify()
     expected = json.loads((DATA / f"{folder.name}.expected.json").read_text())
@@ -47,7 +47,7 @@ def test_an_old_index_can_be_changed(folder, tmp_path):
 
 
 @pytest.mark.parametrize(("version", "way_out"), [(0, "Rebuild"), (99, "Install a newer hi2")])
-def test_another_version_is_refused_with_the_way_out(version, way_out, tmp_path):
+def test_an_unreadable_version_is_rejected_with_what_to_do(version, way_out, tmp_path):
     shutil.copytree(VERSIONS[-1], tmp_path / "a")
     path = tmp_path / "a" / "manifest.json"
     content = json.loads(path.read_text())

@@ -1,4 +1,4 @@
-"""The same question by different roads gives the same answer."""
+"""The same query gives the same answer on every code path."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ def index(request, corpus):
     )
 
 
-def test_threads(corpus, index):
+def test_thread_counts_give_the_same_answers(corpus, index):
     one = index.search(corpus.query_vectors, corpus.query_texts, threads=1)
     same(one, index.search(corpus.query_vectors, corpus.query_texts, threads=8))
 
 
-def test_memory_and_map_and_read(corpus, index, tmp_path):
+def test_memory_memory_maps_and_file_reads_give_the_same_answers(corpus, index, tmp_path):
     index.save(tmp_path / "a")
     expected = index.search(corpus.query_vectors, corpus.query_texts)
     same(expected, hi2.HybridIndex.open(tmp_path / "a").search(corpus.query_vectors, corpus.query_texts))
     same(expected, hi2.HybridIndex.open(tmp_path / "a", mmap=False).search(corpus.query_vectors, corpus.query_texts))
 
 
-def test_building_on_disk_and_in_memory(corpus, index, tmp_path):
+def test_building_on_disk_and_in_memory_gives_the_same_bytes(corpus, index, tmp_path):
     model = index.model
     parts = {"clusters": model.clusters, "terms": model.terms, "codec": model.codec}
     disk = hi2.HybridIndex.build(corpus.vectors, corpus.texts, ids=corpus.ids, path=tmp_path / "a", **parts)
@@ -54,7 +54,7 @@ def test_building_on_disk_and_in_memory(corpus, index, tmp_path):
     assert file_hashes(tmp_path / "a") == file_hashes(saved(index, tmp_path / "b"))
 
 
-def test_arrays_files_and_iterators(corpus, index, tmp_path):
+def test_arrays_files_and_iterators_give_the_same_bytes(corpus, index, tmp_path):
     model = index.model
     parts = {"clusters": model.clusters, "terms": model.terms, "codec": model.codec}
     np.save(tmp_path / "v.npy", corpus.vectors)
@@ -64,15 +64,15 @@ def test_arrays_files_and_iterators(corpus, index, tmp_path):
         assert segment_bytes(other) == segment_bytes(index)
 
 
-def test_one_segment_and_many(corpus, index):
+def test_one_segment_and_many_give_the_same_answers(corpus, index):
     expected = index.search(corpus.query_vectors, corpus.query_texts, k=30)
     many = grown(corpus, index, [0, 1, 40, 300, 301, len(corpus.texts)])
     assert many.info()["n_segments"] > 1
     same(expected, many.search(corpus.query_vectors, corpus.query_texts, k=30))
 
 
-def test_add_delete_merge_equals_a_build(corpus, index):
-    """Documents come in any number of steps, some are deleted: after a merge the bytes are those of one build."""
+def test_add_delete_and_merge_equal_a_build(corpus, index):
+    """Documents are added in several steps and some are deleted. After a merge, the bytes equal those of one build."""
     changed = grown(corpus, index, [0, 200, 210, 500, len(corpus.texts)])
     gone = corpus.ids[3::7]
     changed.delete(gone)
@@ -110,8 +110,8 @@ def test_fitting_is_repeatable(corpus):
 
 
 @pytest.mark.parametrize("level", _native.simd_levels())
-def test_simd_levels_answer_alike(corpus, index, level, tmp_path):
-    """A process at each level opens the index, searches it, files it again: the same bytes come out."""
+def test_simd_levels_give_the_same_answers_and_codes(corpus, index, level, tmp_path):
+    """At each level, a process opens the index, searches it and encodes it again, with the same bytes as a result."""
     folder = saved(index, tmp_path / "a")
     np.save(tmp_path / "v.npy", corpus.vectors)
     np.save(tmp_path / "q.npy", corpus.query_vectors)
@@ -142,7 +142,7 @@ print(_native.simd_level(), digest.hexdigest())
     assert digest == expected.hexdigest()
 
 
-def test_an_unknown_simd_level_is_refused():
+def test_an_unknown_simd_level_is_rejected():
     code = "import hi2._native as n; n.simd_level()"
     run = subprocess.run(
         [sys.executable, "-c", code], env={**os.environ, "HI2_SIMD": "mmx"}, capture_output=True, text=True, check=False
@@ -151,7 +151,7 @@ def test_an_unknown_simd_level_is_refused():
     assert "must be 'scalar' or 'avx2'. Got 'mmx'" in run.stderr
 
 
-def test_searching_after_a_fork(corpus, index):
+def test_a_forked_child_can_search(corpus, index):
     if not hasattr(os, "fork"):
         pytest.skip("this system has no fork")
     expected = index.search(corpus.query_vectors, corpus.query_texts, threads=4)
@@ -165,8 +165,8 @@ def test_searching_after_a_fork(corpus, index):
     same(expected, index.search(corpus.query_vectors, corpus.query_texts, threads=4))
 
 
-def test_many_threads_search_while_one_writes(corpus):
-    """Every answer comes from one snapshot: a batch is added whole, so its documents are seen all or none."""
+def test_many_threads_can_search_while_one_writes(corpus):
+    """Every answer comes from one snapshot, so a search sees all documents of an added batch or none."""
     index = hi2.HybridIndex.build(corpus.vectors[:300], corpus.texts[:300], ids=corpus.ids[:300])
     steps = list(range(300, len(corpus.texts), 50))
     sizes = {300, *(min(step + 50, len(corpus.texts)) for step in steps)}
@@ -194,14 +194,14 @@ def test_many_threads_search_while_one_writes(corpus):
         thread.join()
     assert not failures
     assert seen <= sizes
-    assert len(seen) > 1  # some searches ran while documents came
+    assert len(seen) > 1  # some searches ran while documents were added
 
 
 # -- helpers ----------------------------------------------------------------------------------------------------------
 
 
 def grown(corpus, index, bounds):
-    """Return an index with the same parts to which the documents came in several steps."""
+    """Return an index with the same parts, built by adding the documents in several steps."""
     model = index.model
     begin, end = bounds[:2]
     other = hi2.HybridIndex.build(
@@ -233,8 +233,8 @@ def file_hashes(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("codec", [hi2.Flat(), hi2.RaBitQ(residual=True)], ids=repr)
-def test_one_plain_query_takes_a_short_road_to_the_same_place(corpus, codec, monkeypatch):
-    """float32 arrays with one string are answered in one native call; lists and batches go the long way."""
+def test_the_fast_path_for_one_query_gives_the_same_answers(corpus, codec, monkeypatch):
+    """A float32 array with one string is answered in one native call. Lists and batches take the general path."""
     index = hi2.HybridIndex.build(corpus.vectors, corpus.texts, ids=corpus.ids, codec=codec, refine=hi2.SQ8())
     index.delete(corpus.ids[5:40])
     index.add(corpus.vectors[5:40], corpus.texts[5:40], ids=corpus.ids[5:40])

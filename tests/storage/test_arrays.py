@@ -1,4 +1,4 @@
-"""Files are plain .npy that numpy reads, and packed arrays and posting lists say what was put in."""
+"""numpy can read the files, and packed arrays and posting lists return what was written."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def test_numpy_reads_what_is_written(tmp_path_factory, array):
         np.testing.assert_array_equal(map_file(path, entry, mmap=mmap), array)
 
 
-def test_a_spool_that_spills_gives_back_everything(monkeypatch):
+def test_a_spool_that_spills_to_disk_returns_everything(monkeypatch):
     monkeypatch.setattr(spool, "SPILL_BYTES", 100)
     parts = [np.arange(n, dtype=np.float32).reshape(-1, 2) for n in (2, 60, 4, 80, 2)]
     store = spool.Spool(np.float32, width=2)
     for part in parts:
         store.append(part)
     np.testing.assert_array_equal(store.finish(), np.concatenate(parts))
-    spool.Spool(np.float32).append(np.zeros(1000))  # one that is forgotten closes its file
+    spool.Spool(np.float32).append(np.zeros(1000))  # a spool that is garbage collected closes its file
 
 
 def test_data_begins_at_a_multiple_of_64_bytes():
@@ -60,14 +60,14 @@ def test_every_array_of_an_index_opens_with_numpy_alone(corpus, tmp_path):
 
 @settings(max_examples=100, deadline=None)
 @given(st.integers(1, 57), st.lists(st.integers(0, 2**57 - 1), max_size=50))
-def test_packing_keeps_values(bits, values):
+def test_unpacking_returns_the_packed_values(bits, values):
     array = np.array([value % (1 << bits) for value in values], np.uint64)
     packed = _native.pack(array, bits)
     assert len(packed) == (len(array) * bits + 7) // 8 + _native.PADDING
     np.testing.assert_array_equal(_native.unpack(packed, bits, len(array)), array)
 
 
-def test_a_value_that_does_not_fit_is_refused():
+def test_a_value_that_does_not_fit_is_rejected():
     with pytest.raises(ValueError, match="more bits"):
         _native.pack(np.array([8], np.uint64), 3)
     with pytest.raises(ValueError, match="as long as"):
@@ -75,7 +75,7 @@ def test_a_value_that_does_not_fit_is_refused():
 
 
 def lists_in_a_segment(postings, universe, n_keys, rank_bits):
-    """Encode postings and read them back through a segment, the only way lists are read."""
+    """Encode postings into a segment; lists can only be read through one."""
     keys, docs, ranks = (np.array([p[i] for p in postings], np.uint32) for i in range(3))
     found, offsets, blob = _native.encode_lists(keys, docs, ranks, universe, rank_bits)
     key_bits, offset_bits = max(1, (n_keys - 1).bit_length()), max(1, (len(blob) - 8).bit_length())
@@ -104,7 +104,7 @@ def test_posting_lists_keep_documents_and_ranks(data):
         assert list(zip(own.tolist(), own_ranks.tolist(), strict=True)) == [p[1:] for p in postings if p[0] == key]
 
 
-def test_lists_cost_about_what_elias_fano_promises():
+def test_lists_are_about_as_small_as_elias_fano_predicts():
     rng = np.random.default_rng(0)
     universe, n = 1 << 20, 5000
     docs = np.sort(rng.choice(universe, n, replace=False)).astype(np.uint32)
@@ -118,7 +118,7 @@ def test_lists_cost_about_what_elias_fano_promises():
     [([1, 0], [0, 0]), ([0, 0], [1, 1]), ([0, 0], [2, 1]), ([0], [10])],
     ids=["keys fall", "twice", "docs fall", "outside"],
 )
-def test_postings_out_of_order_are_refused(keys, docs):
+def test_postings_out_of_order_are_rejected(keys, docs):
     zeros = np.zeros(len(keys), np.uint32)
     with pytest.raises(ValueError, match=r"rise|outside"):
         _native.encode_lists(np.array(keys, np.uint32), np.array(docs, np.uint32), zeros, 10, 0)
