@@ -425,6 +425,6 @@ def test_queries_with_equal_filters_are_searched_together(documents, index, monk
     ]
     hits = index.search(vectors[: len(filters)], filters=filters, k=3)
     assert len(evaluated) == 3  # one expression, two lists
-    for row, given in enumerate(filters):
-        alone = index.search(vectors[row], filter=given, k=3)
+    for row, own in enumerate(filters):
+        alone = index.search(vectors[row], filter=own, k=3)
         assert hits[row].ids.tolist() == alone.ids.tolist()
