@@ -25,12 +25,13 @@ import numpy as np
 
 import hi2
 from hi2 import _native
-from hi2.adapting import Benefit
 from hi2.evaluation.significance import paired_p
 from hi2.evaluation.task import Questions, Task, load_task
 from hi2.progress import Progress
-from hi2.searching import resolve_effort, search
-from hi2.tuning import learned_chances
+from hi2.search.effort import resolve_effort
+from hi2.search.execute import execute
+from hi2.state.benefit import Benefit
+from hi2.tuning.targets import learn_benefit
 
 K = 100
 SHARES = (0.5, 0.1, 0.01, 0.001, 0.0001)
@@ -91,18 +92,18 @@ def tune(task: Task, index: hi2.HybridIndex) -> None:
 
 def learned_of(task: Task, index: hi2.HybridIndex) -> Benefit:
     """What tuning learns of the collection, without labels."""
-    return learned_chances(index._state, task.tune.vectors, task.tune.texts, k=K)
+    return learn_benefit(index._index.state, task.tune.vectors, task.tune.texts, k=K)
 
 
 def adapt(task: Task, index: hi2.HybridIndex) -> None:
     best = exact(task, task.test)
     learned = learned_of(task, index)
-    state: Any = index._state
+    state: Any = index._index.state
 
     def run(**setting: Any) -> tuple[float, np.ndarray, np.ndarray, float]:
         effort = resolve_effort(index.model, k=K, **setting)
         begin = time.perf_counter()
-        hits = search(state, task.test.vectors, task.test.texts, effort, threads=1)
+        hits = execute(state, task.test.vectors, task.test.texts, effort, threads=1)
         spent = 1e6 * (time.perf_counter() - begin) / len(best)
         rows = [hits[i].ids.tolist() for i in range(len(best))]
         return float(np.mean(hits.n_scored)), agreement(hits, best), recall(task, task.test, rows), spent
@@ -142,28 +143,28 @@ def adapt(task: Task, index: hi2.HybridIndex) -> None:
 def show(task: Task, index: hi2.HybridIndex) -> None:
     """Ten questions: how far each list is opened, what it gives, and what of it is among the 100 nearest."""
     learned, share = learned_of(task, index), 0.01
-    state: Any = index._state
-    model, segment = index.model, state.snapshot.lives[0].segment
+    state: Any = index._index.state
+    model, segment = index.model, state.snapshot.segments[0].segment
     labels = segment.labels()
     best = exact(task, task.test)
     for i in np.linspace(0, len(best) - 1, 10).astype(int):
         vector, text = task.test.vectors[i], task.test.texts[i]
         terms = model.terms.query_terms([text], 32)[1]
         effort = resolve_effort(model, k=K, adaptive=share, benefit=learned).native
-        bins, near, reaches = _native.admission(model.native, state.snapshot.native, vector, terms, effort)
+        bins, near, term_bins = _native.admission(model.native, state.snapshot.native, vector, terms, effort)
         own = bins[labels]
         wanted = np.isin(segment.rows, list(best[i]))
         scored = np.isin(labels, near)
         names = model.terms.tokenizer.names(text)
         found = int((scored & wanted).sum())
         rows = [("clusters, for their own sake", len(near), int(scored.sum()), found)]
-        for term, reach in zip(terms.tolist(), reaches.tolist(), strict=True):
+        for term, end in zip(terms.tolist(), term_bins.tolist(), strict=True):
             docs = segment.native.term_list(term)[0]
             if len(docs):
-                taken = docs[own[docs] < reach]
+                taken = docs[own[docs] < end]
                 scored[taken] = True
                 said = f"{names[term]} ({len(docs):,} documents)"
-                rows.append((said, int((bins < reach).sum()), len(taken), int(wanted[taken].sum())))
+                rows.append((said, int((bins < end).sum()), len(taken), int(wanted[taken].sum())))
         found = int((scored & wanted).sum())
         print(f"**{text}** {int(scored.sum()):,} documents scored, {found} of the 100 nearest found.\n")
         print("| list | down to cluster | documents | of the 100 nearest |\n|---|---:|---:|---:|")

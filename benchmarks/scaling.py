@@ -185,7 +185,7 @@ def limits(name: str, clusters: int, per_doc: int, refine: int) -> None:
     terms = info["terms"]
     assert model.terms is not None
     lengths = np.zeros(model.n_terms)
-    for segment, _ in index._state.snapshot.native:
+    for segment, _ in index._index.state.snapshot.native:
         keys, own = segment.term_lengths()
         lengths[keys] += own
     _, opened = model.terms.query_terms(data.test.texts, 32)

@@ -20,9 +20,9 @@ import numpy as np
 import hi2
 from hi2.evaluation.significance import paired_p
 from hi2.evaluation.task import Questions, Task, load_task
-from hi2.parts import Parts
 from hi2.progress import Progress
 from hi2.selectors.terms import BM25
+from hi2.store.parts import Parts
 
 K = 100
 CLUSTERS = (0, 4, 16)

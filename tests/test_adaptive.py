@@ -11,8 +11,10 @@ import pytest
 import hi2
 import oracle
 from hi2 import _native
-from hi2.adapting import DEFAULT_BENEFIT, Benefit, learn, log_odds
-from hi2.searching import resolve_effort, search
+from hi2.search.effort import resolve_effort
+from hi2.search.execute import execute
+from hi2.state.benefit import DEFAULT_BENEFIT, Benefit, log_odds
+from hi2.tuning.list_weights import collect_examples, fit_benefit
 
 SHARES = [0.5, 0.1, 0.02, 0.003, 0.0]
 
@@ -30,8 +32,8 @@ def terms_of(index, text):
 
 def promised(index, vector, text, share):
     """Return the documents of one segment that an adaptive search must score; plain numpy, except for the bins."""
-    model, snapshot = index.model, index._state.snapshot
-    segment, alive = snapshot.lives[0].segment, snapshot.lives[0].flags()
+    model, snapshot = index.model, index._index.state.snapshot
+    segment, alive = snapshot.segments[0].segment, snapshot.segments[0].flags()
     terms = terms_of(index, text)
     effort = resolve_effort(model, k=1, adaptive=share)
     bins, *_ = _native.admission(model.native, snapshot.native, vector, terms, effort.native)
@@ -146,8 +148,8 @@ def test_explain_says_how_far_a_list_was_opened(corpus, index):
 
 def test_learning_recovers_the_chances_that_generated_the_data(corpus, index):
     """Documents of near clusters are drawn as the best with a known chance. Learning must recover that chance."""
-    model, snapshot = index.model, index._state.snapshot
-    segment = snapshot.lives[0].segment
+    model, snapshot = index.model, index._index.state.snapshot
+    segment = snapshot.segments[0].segment
     random = np.random.default_rng(0)
     vectors = np.repeat(corpus.query_vectors, 4, axis=0)
     terms = [terms_of(index, text) for text in corpus.query_texts for _ in range(4)]
@@ -159,12 +161,12 @@ def test_learning_recovers_the_chances_that_generated_the_data(corpus, index):
         chance = 1 / (1 + np.exp(1.0 + 1.2 * rank[labels]))
         docs = np.flatnonzero(random.random(len(labels)) < chance)
         best.append({(0, int(segment.rows[doc])) for doc in docs})
-    fitted = Benefit.fit(learn(model, snapshot, vectors, terms, best))
+    fitted = fit_benefit(collect_examples(model, snapshot, vectors, terms, best))
     near = fitted.base
     far = fitted.base + fitted.rank * 2.0 + fitted.rank2 * 4.0 + fitted.gap * 1.2
     assert near == pytest.approx(-1.0, abs=0.7)
     assert far == pytest.approx(-3.4, abs=0.9)
-    assert fitted == Benefit.fit(learn(model, snapshot, vectors, terms, best))
+    assert fitted == fit_benefit(collect_examples(model, snapshot, vectors, terms, best))
 
 
 def test_adaptive_and_budget_reject_bad_values_and_filters(corpus, index):
@@ -176,13 +178,13 @@ def test_adaptive_and_budget_reject_bad_values_and_filters(corpus, index):
 
 def test_a_budget_is_kept_whatever_was_learned(corpus, index):
     """This includes terms with a negative weight, whose documents come in through their clusters instead."""
-    state = index._state
+    state = index._index.state
     for numbers in ((-1, -1, 0, 0, -6, 0, 0), (-1, 0, 0, 0, 0, 0, 0), (-2, -0.5, 0, -0.3, -0.4, 0.2, 0.3)):
         benefit = Benefit(*map(float, numbers))
         for vector, text in zip(corpus.query_vectors, corpus.query_texts, strict=True):
             for budget in (20, 150):
                 effort = resolve_effort(index.model, k=2000, budget=budget, benefit=benefit)
-                found = search(state, vector, text, effort)
+                found = execute(state, vector, text, effort)
                 assert 0 < found.n_scored <= budget
                 assert found.n_scored == len(found)
 
@@ -206,7 +208,7 @@ def test_centroids_whose_scores_overflow_do_no_harm():
     effort = resolve_effort(other.model, k=1, clusters=10, adaptive=0.05)
     for query in (vectors[0], 1e15 * np.ones(16, np.float32), 1e-39 * vectors[1]):
         bins, *_ = _native.admission(
-            other.model.native, other._state.snapshot.native, query, np.zeros(0, np.uint32), effort.native
+            other.model.native, other._index.state.snapshot.native, query, np.zeros(0, np.uint32), effort.native
         )
         assert bins.max() < 512
         assert other.search(query, adaptive=0.0, k=300).n_scored == 300

@@ -3,68 +3,151 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 import hi2
 
 SOURCE = Path(hi2.__file__).parent
+ROOT = Path(__file__).parents[1]
 
-# From the lowest layer to the highest. A module may import only from lines above its own and from its own folder.
+# From the top down. A name imports from lines below its own; names on one line do not know each other. The modules of a
+# folder, and the leaves, may import each other without a cycle.
 LAYERS = [
-    {"errors", "version", "_native", "kept"},
-    {"types"},
-    {"arguments", "progress", "spool", "ragged", "faiss_training"},
-    {"text", "storage", "vectors", "ids", "columns"},
-    {"encoders", "filters"},
-    {"selectors", "codecs"},
-    {"model"},
-    {"segment", "parts"},
-    {"filing", "snapshot", "drift"},
-    {"merging", "documents", "filtering", "shaping", "adapting"},
-    {"profiles"},
-    {"fitting", "store"},
-    {"searching", "changes", "refitting"},
-    {"explanation", "inspection"},
-    {"health", "tuning"},
-    {"index"},
-    {"inputs"},
-    {"training"},
-    {"evaluation"},
-    {"cli"},
-    {"__init__"},
+    "cli",
+    "evaluation",
+    "training",
+    "index",
+    "tuning reports changes",
+    "search ingest",
+    "store",
+    "state",
+    "selectors codecs filters",
+    "encoders",
+    "text",
+    "data",
+    "errors types arguments progress version faiss_training _native",
 ]
-LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+LEAVES = set(LAYERS[-1].split())
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names.split()}
 
 
-def imported(path: Path) -> set[str]:
-    """Return the top-level names under hi2 that a file imports, except those for type checking only."""
+def module_name(path: Path) -> str:
+    """The dotted name of a file below hi2: ``store.open``, or ``store`` for its ``__init__``."""
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in SOURCE.rglob("*.py")} | {"_native": SOURCE / "_native.pyi"}
+
+
+def imports_of(path: Path, *, for_types: bool) -> set[str]:
+    """The modules below hi2 that a file imports, however it spells it; "" is the package itself."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     skipped = {
         id(child)
         for node in ast.walk(tree)
-        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING" and not for_types
         for child in ast.walk(node)
     }
     found = set()
     for node in ast.walk(tree):
         if id(node) in skipped:
             continue
-        if isinstance(node, ast.ImportFrom) and node.module == "hi2":
+        if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hi2."):
-            found.add(node.module.split(".")[1])
-    return found
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} has a relative import"
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            # ``from hi2.store import open`` names a module, ``from hi2.store.open import read_index`` is one.
+            found |= {name if name.removeprefix("hi2.") in MODULES else str(node.module) for name in names}
+    own = {name for name in found if name == "hi2" or name.startswith("hi2.")}
+    return {name.removeprefix("hi2").removeprefix(".") for name in own}
+
+
+def folder_of(module: str) -> str:
+    return module.split(".", maxsplit=1)[0]
 
 
 def test_every_module_has_a_layer_and_imports_point_down():
-    for path in SOURCE.rglob("*.py"):
-        relative = path.relative_to(SOURCE)
-        own = relative.parts[0].removesuffix(".py")
-        assert own in LEVEL, f"{relative} has no layer"
-        for name in imported(path) - {own}:
-            assert LEVEL[name] < LEVEL[own], f"{relative} imports hi2.{name}, which is not below it"
+    for module, path in MODULES.items():
+        own = folder_of(module)
+        if module in ("", "_native"):  # the package's front door may import anything; the stub is for type checkers
+            continue
+        assert own in LEVEL, f"{module} has no layer"
+        for imported in imports_of(path, for_types=False):
+            other = folder_of(imported)
+            assert other, f"{module} imports the package itself"
+            if other == own or (own in LEAVES and other in LEAVES):
+                continue
+            assert LEVEL[other] > LEVEL[own], f"{module} imports hi2.{imported}, which is not below it"
+
+
+def test_type_checking_imports_point_down_too():
+    for module, path in MODULES.items():
+        own = folder_of(module)
+        if module in ("", "_native") or own in LEAVES:
+            continue
+        for imported in imports_of(path, for_types=True):
+            assert LEVEL[folder_of(imported)] >= LEVEL[own], f"{module} knows hi2.{imported} by its type"
+
+
+def test_there_are_at_most_fourteen_layers_and_each_name_exists():
+    assert len(LAYERS) <= 14
+    present = {folder_of(module) for module in MODULES} - {""}
+    assert present == set(LEVEL)
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    """Not only between folders: a folder has an order of its own, and so do folders within it."""
+    graph = {
+        module: {name for name in imports_of(path, for_types=False) if name != module}
+        for module, path in MODULES.items()
+        if module not in ("", "_native")
+    }
+    list(TopologicalSorter(graph).static_order())
+    inner = {module for module, path in MODULES.items() if path.name == "__init__.py" and "." in module}
+    for folder in inner:  # such as evaluation.peers: what it imports from its parent never imports it
+        own = {module for module in graph if module == folder or module.startswith(folder + ".")}
+        used = set().union(*(graph[module] for module in own)) - own
+        users = {module for module in graph if module not in own and graph[module] & own}
+        assert not used & users, f"{folder} and {used & users} know each other"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("import hi2.store.open", {"store.open"}),
+        ("import hi2.store.open as opening, os", {"store.open"}),
+        ("from hi2 import store", {"store"}),
+        ("from hi2.store import open, lock", {"store.open", "store.lock"}),
+        ("from hi2.store.open import read_index", {"store.open"}),
+        ("from hi2 import HybridIndex", {""}),
+        ("def f():\n    import hi2.index", {"index"}),
+    ],
+)
+def test_every_spelling_of_an_import_is_seen(source, expected, tmp_path):
+    (tmp_path / "a.py").write_text(source)
+    assert imports_of(tmp_path / "a.py", for_types=False) == expected
+
+
+def test_the_state_of_an_index_does_not_know_the_disk():
+    for path in (SOURCE / "state").glob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"\b(pathlib|import os|open\(|hi2\.store)\b", text), f"{path.name} knows the disk"
+
+
+def test_the_architecture_page_names_every_folder():
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    for name in LEVEL:
+        folder = SOURCE / name
+        if folder.is_dir():
+            assert f"`{name}/`" in page, f"ARCHITECTURE.md does not name {name}/"
 
 
 def test_the_facade_makes_no_states():

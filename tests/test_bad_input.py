@@ -297,7 +297,7 @@ def test_native_functions_check_their_arguments(name, data):
 
 
 def test_native_search_checks_its_arguments(index, corpus):
-    model, segment = index.model.native, index._state.snapshot.lives[0].segment.native
+    model, segment = index.model.native, index._index.state.snapshot.segments[0].segment.native
     queries, none = corpus.query_vectors[:2], np.zeros(0, np.uint32)
     offsets = np.zeros(3, np.uint64)
     numbers = {"k": 5, "clusters": 1, "terms": 1, "per_doc": 1, "depth": 0}

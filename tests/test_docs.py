@@ -172,7 +172,7 @@ def test_the_unpack_function_on_the_format_page_works(corpus):
     text = (ROOT / "FORMAT.md").read_text(encoding="utf-8")
     names: dict = {}
     exec(re.search(r"```python\n(def unpack.*?)```", text, re.DOTALL).group(1), names)
-    segment = hi2.HybridIndex.build(corpus.vectors, corpus.texts)._state.snapshot.lives[0].segment
+    segment = hi2.HybridIndex.build(corpus.vectors, corpus.texts)._index.state.snapshot.segments[0].segment
     bits = (segment.n_docs - 1).bit_length()
     assert names["unpack"](segment.arrays["rows.npy"], bits, segment.n_docs).tolist() == segment.rows.tolist()
 

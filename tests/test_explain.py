@@ -137,7 +137,7 @@ def test_explain_agrees_with_search(corpus):
 def test_copies_are_found_without_decoding_every_list(corpus, monkeypatch):
     clusters = hi2.KMeans(20, copies=2, copy_margin=0.3)
     index = hi2.HybridIndex.build(corpus.vectors, ids=corpus.ids, terms=None, clusters=clusters, progress=False)
-    segment = index._state.snapshot.lives[0].segment
+    segment = index._index.state.snapshot.segments[0].segment
     expected = {id: [] for id in corpus.ids}
     for cluster, doc, _ in zip(*segment.native.copy_postings(), strict=True):
         expected[segment.take_ids(segment.rows[[doc]].astype(np.uint32))[0]].append(int(cluster))

@@ -14,12 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hi2
-from hi2 import searching
-from hi2.columns import Columns
+from hi2.changes.open_index import OpenIndex
 from hi2.errors import InvalidParameter
-from hi2.filtering import passing
-from hi2.filters import parse
-from hi2.profiles import Profile
+from hi2.filters.columns import Columns
+from hi2.filters.parser import parse
+from hi2.search import execute
+from hi2.search.candidates import matching
+from hi2.state.profile import Profile
 
 N = 12_000
 LANGUAGES = ["de", "en", "fr", None]
@@ -173,8 +174,8 @@ def test_columns_on_disk_equal_those_of_the_stored_payload(tmp_path, documents):
     vectors, texts, payload = (part[:300] for part in documents)
     index = hi2.HybridIndex.build(vectors, texts, payload=payload, progress=False)
     index.save(tmp_path / "a.hi2")
-    made = index._state.snapshot.lives[0].segment
-    read = hi2.HybridIndex.open(tmp_path / "a.hi2")._state.snapshot.lives[0].segment
+    made = index._index.state.snapshot.segments[0].segment
+    read = hi2.HybridIndex.open(tmp_path / "a.hi2")._index.state.snapshot.segments[0].segment
     docs = np.empty(300, np.int64)
     docs[made.rows] = np.arange(300)
     again = Columns.of_lines(made.stored_column().rows(), docs)
@@ -339,7 +340,7 @@ def test_filters_work_with_explain_and_with_profiles(documents, index):
     assert [own.rank for own in later.explain()] == [21, 22, 23, 24, 25]
     left_out = next(i for i in range(N) if payload[i]["lang"] == "de")
     assert "the filter leaves it out" in str(hits.why(0, left_out))
-    tuned = hi2.HybridIndex(index._state)
+    tuned = hi2.HybridIndex(OpenIndex(index._index.state))
     tuned.add_profile("mine", Profile(adaptive=0.02, model=index.model.fingerprint))
     weighed = tuned.search(vectors[8], texts[8], k=5, filter="not draft", profile="mine")
     assert weighed.n_scored == index.search(vectors[8], texts[8], k=5, filter="not draft").n_scored < 6000
@@ -399,7 +400,7 @@ def test_a_filtered_index_is_freed_when_it_is_dropped(documents, tmp_path):
         index = hi2.HybridIndex.open(tmp_path / "a")
         index.search(vectors[0], filter="number < 10")
         index.search(vectors[:3], filters=["number < 10", None, [1, 2]], k=2)
-        segment = weakref.ref(index._state.snapshot.lives[0].segment)
+        segment = weakref.ref(index._index.state.snapshot.segments[0].segment)
         assert segment() is not None
         del index
         assert segment() is None
@@ -412,7 +413,7 @@ def test_queries_with_equal_filters_are_searched_together(documents, index, monk
     vectors = documents[0]
     evaluated = []
     monkeypatch.setattr(
-        searching, "passing", lambda snapshot, given: evaluated.append(given) or passing(snapshot, given)
+        execute, "matching", lambda snapshot, given: evaluated.append(given) or matching(snapshot, given)
     )
     filters = [
         "number < 50",

@@ -28,7 +28,7 @@ def test_counts_and_bytes_match_the_files(corpus, tmp_path):
 
 def test_an_array_of_unknown_purpose_is_counted(corpus):
     index = hi2.HybridIndex.build(corpus.vectors[:20], corpus.texts[:20])
-    segment = index._state.snapshot.lives[0].segment
+    segment = index._index.state.snapshot.segments[0].segment
     segment.arrays = {**segment.arrays, "of_a_later_release.npy": np.zeros(100, np.uint8)}
     assert index.info()["bytes"]["other"] == 100
 

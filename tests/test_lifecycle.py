@@ -15,9 +15,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import hi2
-from hi2 import changes, merging, store
+from hi2.changes import add as adding
 from hi2.index import HybridIndex
-from hi2.storage.arrays import map_file
+from hi2.ingest.merge import MERGE_FACTOR
+from hi2.store import commit as committing
+from hi2.store import open as opening
+from hi2.store.arrays import map_file
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
@@ -194,7 +197,7 @@ def test_a_commit_keeps_one_map_of_every_file(corpus, tmp_path):
 
 def test_a_build_on_disk_is_read_once(corpus, tmp_path, monkeypatch):
     opened = []
-    monkeypatch.setattr(store, "map_file", lambda path, *args, **kwargs: opened.append(path) or map_file(path, *args))
+    monkeypatch.setattr(opening, "map_file", lambda path, *args, **kwargs: opened.append(path) or map_file(path, *args))
     with hi2.HybridIndex.build(corpus.vectors[:50], corpus.texts[:50], path=tmp_path / "a"):
         read = [path for path in opened if path.is_relative_to(tmp_path / "a")]
         assert read
@@ -256,7 +259,7 @@ def test_many_small_additions_give_few_segments(corpus):
     index = hi2.HybridIndex.build(corpus.vectors[:8], corpus.texts[:8], ids=corpus.ids[:8])
     for i in range(8, 300):
         index.add(corpus.vectors[i : i + 1], corpus.texts[i : i + 1], ids=[corpus.ids[i]])
-    assert index.info()["n_segments"] <= 3 * merging.MERGE_FACTOR
+    assert index.info()["n_segments"] <= 3 * MERGE_FACTOR
     index.verify()
     assert index.ids() == corpus.ids[:300]
 
@@ -380,7 +383,7 @@ def test_a_commit_while_a_reader_opens_does_no_harm(small, corpus, tmp_path, mon
     """One commit between reading the manifest and opening its files does no harm. After two, the reader tries again."""
     small.save(tmp_path / "a")
     writer = hi2.HybridIndex.open(tmp_path / "a", "w")
-    read, overtaken = store.read_manifest, []
+    read, overtaken = opening.read_manifest, []
 
     def read_and_be_overtaken(folder, *name):
         manifest = read(folder, *name)
@@ -392,8 +395,8 @@ def test_a_commit_while_a_reader_opens_does_no_harm(small, corpus, tmp_path, mon
                 writer.commit()
         return manifest
 
-    monkeypatch.setattr(store, "_ATTEMPTS", attempts)
-    monkeypatch.setattr(store, "read_manifest", read_and_be_overtaken)
+    monkeypatch.setattr(opening, "_MAX_ATTEMPTS", attempts)
+    monkeypatch.setattr(opening, "read_manifest", read_and_be_overtaken)
     reader = hi2.HybridIndex.open(tmp_path / "a")
     assert len(reader) == (60 if commits == 1 else 58)
     reader.verify()
@@ -404,13 +407,13 @@ def test_an_interrupt_just_after_a_commit_does_no_harm(small, corpus, tmp_path, 
     small.save(tmp_path / "a")
     with hi2.HybridIndex.open(tmp_path / "a", "w") as writer:
         writer.delete(corpus.ids[0])
-        write = store.write_manifest
+        write = committing.write_manifest
 
         def write_and_be_interrupted(*arguments):
             write(*arguments)
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(store, "write_manifest", write_and_be_interrupted)
+        monkeypatch.setattr(committing, "write_manifest", write_and_be_interrupted)
         with pytest.raises(KeyboardInterrupt):
             writer.commit()
         monkeypatch.undo()
@@ -430,7 +433,7 @@ def test_a_writer_never_removes_files_it_is_not_sure_about(small, corpus, tmp_pa
     (tmp_path / "a" / "models").mkdir()
     before = set((tmp_path / "a").rglob("*"))
     with hi2.HybridIndex.open(tmp_path / "a", "w") as writer:
-        monkeypatch.setattr(store.Writer, "_named_files", lambda self: None)  # as if a manifest cannot be read
+        monkeypatch.setattr(committing.Writer, "_named_paths", lambda self: None)  # as if a manifest cannot be read
         writer.delete(corpus.ids[0])
         writer.merge()
         writer.commit()
@@ -442,13 +445,14 @@ def test_a_writer_never_removes_files_it_is_not_sure_about(small, corpus, tmp_pa
 
 
 def test_many_additions_are_moved_from_memory_to_disk(small, corpus, tmp_path, monkeypatch):
-    monkeypatch.setattr(changes, "SEAL_DOCUMENTS", 20)
+    monkeypatch.setattr(adding, "SEAL_DOCUMENTS", 20)
     small.save(tmp_path / "a")
     with hi2.HybridIndex.open(tmp_path / "a", "w") as writer:
         for i in range(60, 110, 5):
             writer.add(corpus.vectors[i : i + 5], corpus.texts[i : i + 5], ids=corpus.ids[i : i + 5])
-            held = [live for live in writer._state.snapshot.lives if live.segment.files is None]
-            assert sum(live.n_alive for live in held) < 20
+            held = writer._index.writer.holds
+            in_memory = [live for live in writer._index.state.snapshot.segments if not held(live.segment)]
+            assert sum(live.n_alive for live in in_memory) < 20
         assert len(hi2.HybridIndex.open(tmp_path / "a")) == 60  # segments on disk are not yet committed
         writer.commit()
         writer.verify()

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from hi2.ragged import take_rows
+from hi2.data.ragged import take_rows
 
 
 @pytest.mark.parametrize("rows", [[], [1], [2, 0], [0, 1, 2], [2, 2]])

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import hi2
+from hi2.changes.open_index import OpenIndex
 from hi2.errors import FormatError, InvalidParameter, ReadOnly
-from hi2.profiles import Profile
-from hi2.storage.manifest import serialise
+from hi2.state.profile import Profile
+from hi2.store.manifest import serialise
 
 K = 20
 
@@ -38,7 +39,7 @@ def made():
 
 
 def fresh(made):
-    return hi2.HybridIndex(made[0]._state)
+    return hi2.HybridIndex(OpenIndex(made[0]._index.state))
 
 
 def half(queries, part):

@@ -3,11 +3,12 @@
 from hi2.codecs import OPQ, PQ, SQ8, Codec, Flat, Half, RaBitQ
 from hi2.encoders import SentenceTransformerEncoder, StaticEncoder
 from hi2.errors import Error, FormatError, InvalidParameter, Locked, MissingExtra, ReadOnly, UnsupportedVersion
-from hi2.explanation import Explanation
-from hi2.filters import column
+from hi2.filters.expression import column
 from hi2.index import HybridIndex
+from hi2.search.explain import Explanation
 from hi2.selectors.clusters import ClusterSelector, KMeans
 from hi2.selectors.terms import BM25, TermSelector, TermWeights
+from hi2.store.parts import Parts
 from hi2.text.words import WordTokenizer
 from hi2.types import Hits, Searcher
 from hi2.version import __version__
@@ -30,6 +31,7 @@ __all__ = [
     "KMeans",
     "Locked",
     "MissingExtra",
+    "Parts",
     "RaBitQ",
     "ReadOnly",
     "Searcher",

@@ -1,4 +1,4 @@
-"""Is this argument what it must be? The checks every public door shares."""
+"""Is this argument valid? The checks that all public functions share."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def real(name: str, value: float, *, low: float, high: float) -> float:
 
 
 def normalise_integers(spec: object, **bounds: tuple[int, int | None]) -> None:
-    """Check the integer fields of a frozen spec and keep them as plain ints; None stays None."""
+    """Check the integer fields of a frozen spec and store them as plain ints; None stays None."""
     for name, (low, high) in bounds.items():
         value = getattr(spec, name)
         if value is not None:

@@ -1,4 +1,4 @@
-"""How is faiss asked to train? On a pinned number of threads, with our seeds, and only when something is fitted."""
+"""How does faiss train for us? With a fixed number of threads and our seeds, imported only when something is fitted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def pinned_faiss(threads: int) -> Iterator[Any]:
-    """Yield the faiss module with its thread count set, and set it back afterwards.
+    """Yield the faiss module with its thread count set, and restore the count afterwards.
 
     A forked process uses one thread: OpenMP's others did not survive the fork, and waiting for them never ends.
     """

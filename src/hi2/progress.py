@@ -1,4 +1,4 @@
-"""How far along is it? Progress of long work on a terminal, silence elsewhere."""
+"""How far along is long work? Progress bars on a terminal, nothing elsewhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 
 class Phase(Protocol):
-    """Something that is told of steps done."""
+    """A callback that is told how many steps were done."""
 
     def __call__(self, steps: int) -> None:
         """Report ``steps`` more steps."""
@@ -23,17 +23,17 @@ class Progress:
     def __init__(self, show: bool | None = None) -> None:
         self._show = sys.stderr.isatty() if show is None else show
         self._bars: Any = None
-        #: How long every phase took so far; one inside another counts in both.
+        #: Seconds by phase; the time of a nested phase also counts in the outer one.
         self.seconds: dict[str, float] = {}
 
     @classmethod
     def of(cls, progress: bool | Progress | None) -> Progress:
-        """Return the caller's own, or a new one."""
+        """Return the caller's own object, or a new one."""
         return progress if isinstance(progress, Progress) else cls(progress)
 
     @contextmanager
     def phase(self, name: str, total: int | None) -> Iterator[Phase]:
-        """Show one phase while the block runs; call what it yields with steps done."""
+        """Show a phase while the block runs; call the yielded function with the steps done."""
         start = time.perf_counter()
         try:
             if not self._show:
@@ -47,7 +47,7 @@ class Progress:
 
     @contextmanager
     def _display(self) -> Iterator[Any]:
-        """Yield the bars on the terminal; a phase inside another adds a line to them."""
+        """Yield the bars on the terminal; a nested phase adds a line."""
         if self._bars is not None:
             yield self._bars
             return

@@ -1,4 +1,4 @@
-"""The shapes that cross the library: arrays, hits, and whatever can be searched."""
+"""Types that the whole library shares: arrays, hits, and whatever can be searched."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ Id = int | str
 class Hits:
     """What a search found, best first, and what it cost.
 
-    For a batch ``ids`` and ``scores`` are (n, k), unfilled places hold -1 or None and -inf, and the numbers below are
-    (n,). For one query ``ids`` and ``scores`` are 1-D and hold exactly what was found, and the numbers are ints:
-    ``n_scored`` documents scored, ``counts`` hits, ``n_term_lists`` query terms that any document is filed under.
-    ``hits[i]`` is the i-th query of a batch as single-query hits. With a filter ``complete`` says whether every
-    document that passes was scored; with ``group_by`` there are ``groups``, the group of every hit.
+    For one query ``ids`` and ``scores`` are 1-D and hold what was found. ``n_scored`` is the number of documents
+    scored, ``counts`` the number of hits, ``n_term_lists`` the number of query terms that any document is filed under.
+    For a batch ``ids`` and ``scores`` are (n, k), unfilled places hold -1 or None and -inf, and the numbers are (n,);
+    ``hits[i]`` are the hits of the i-th query. With a filter ``complete`` says whether every document that passes was
+    scored. With ``group_by`` ``groups`` holds the group of every hit.
 
     >>> import numpy as np
     >>> hits = Hits(np.array([7, 3]), np.array([0.9, 0.2], np.float32), n_scored=5, counts=2)
@@ -43,7 +43,7 @@ class Hits:
     n_term_lists: Any = 0
     complete: Any = None
     groups: Array | None = None
-    #: Explains a document to one of the queries; (query, id) → Explanation.
+    #: Explains a document for one of the queries: (query, id) → Explanation.
     why: Callable[[int, Id], Any] | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -55,7 +55,7 @@ class Hits:
         return len(self.ids)
 
     def __getitem__(self, i: int) -> Any:
-        """Return the i-th query's hits of a batch, or the i-th (id, score) of one query."""
+        """Return the hits of the i-th query of a batch, or the i-th (id, score) of one query."""
         if not self.batched:
             return self.ids[i].item() if self.ids.dtype != object else self.ids[i], float(self.scores[i])
         count, why = int(self.counts[i]), self.why
@@ -71,12 +71,12 @@ class Hits:
         )
 
     def explained_by(self, why: Callable[[int, Id], Any]) -> Hits:
-        """Return these hits, able to explain themselves; made once for every search, so nothing is copied."""
+        """Attach what explains these hits, and return them. Every search does this once, so nothing is copied."""
         object.__setattr__(self, "why", why)
         return self
 
     def explain(self, rank: int | None = None) -> Any:
-        """Return why the hit at ``rank`` was found, 0 the best, or why each was; for a batch ``hits[i].explain()``."""
+        """Return why the hit at ``rank`` (0 is the best) was found, or why each was; of a batch use ``hits[i]``."""
         if self.batched or self.why is None:
             raise InvalidParameter(
                 "Only the hits of one query that an index gave explain themselves: hits[i].explain()."
@@ -92,7 +92,7 @@ class Hits:
 
 
 class Searcher(Protocol):
-    """Whatever answers queries: a local index, a sharded one, a peer."""
+    """Anything that answers queries: a local index, a sharded one, another system. Evaluation and tuning take it."""
 
     def search(self, vectors: Any, texts: str | Sequence[str | None] | None = None, *, k: int = 10) -> Hits:
         """Return the ``k`` best hits of every query."""

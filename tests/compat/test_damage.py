@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import hi2
 from compat.make_index import queries, small_index
-from hi2.storage.manifest import serialise
+from hi2.store.manifest import serialise
 
 MUTATIONS = 2400
 

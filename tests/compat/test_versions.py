@@ -11,7 +11,7 @@ import pytest
 
 import hi2
 from compat.make_index import answers
-from hi2.storage import manifest
+from hi2.store import manifest
 
 DATA = Path(__file__).parent / "data"
 VERSIONS = sorted(path for path in DATA.iterdir() if path.is_dir())

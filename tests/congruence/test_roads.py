@@ -124,7 +124,7 @@ hits = index.search(np.load(queries), k=20, clusters=5)
 m = index.model
 again = hi2.HybridIndex.build(vectors, terms=None, clusters=m.clusters, codec=m.codec)
 digest = hashlib.sha256(hits.scores.tobytes() + repr(hits.ids.tolist()).encode())
-digest.update(again._state.snapshot.lives[0].segment.arrays["codes.npy"].tobytes())
+digest.update(again._index.state.snapshot.segments[0].segment.arrays["codes.npy"].tobytes())
 print(_native.simd_level(), digest.hexdigest())
 """
     run = subprocess.run(
@@ -138,7 +138,7 @@ print(_native.simd_level(), digest.hexdigest())
     assert used == level
     hits = index.search(corpus.query_vectors, k=20, clusters=5)
     expected = hashlib.sha256(hits.scores.tobytes() + repr(hits.ids.tolist()).encode())
-    expected.update(index._state.snapshot.lives[0].segment.arrays["codes.npy"].tobytes())
+    expected.update(index._index.state.snapshot.segments[0].segment.arrays["codes.npy"].tobytes())
     assert digest == expected.hexdigest()
 
 
@@ -218,7 +218,7 @@ def grown(corpus, index, bounds):
 
 
 def segment_bytes(index: hi2.HybridIndex) -> dict[str, bytes]:
-    (live,) = index._state.snapshot.lives
+    (live,) = index._index.state.snapshot.segments
     return {name: array.tobytes() for name, array in live.segment.arrays.items()}
 
 
@@ -260,6 +260,6 @@ def test_the_fast_path_for_one_query_gives_the_same_answers(corpus, codec, monke
     def fail(*_):
         raise AssertionError("the long road was taken")
 
-    monkeypatch.setattr("hi2.searching.read_queries", fail)
+    monkeypatch.setattr("hi2.search.execute.read_queries", fail)
     index.search(vectors[0], texts[0])
     index.search(vectors[0])

@@ -69,8 +69,8 @@ def test_text_alone_builds_and_searches(static, corpus, tmp_path):
 def test_tokenizing_once_gives_the_same_index(static, corpus):
     once = hi2.HybridIndex.build(texts=corpus.texts, encoder=static)
     apart = hi2.HybridIndex.build(static(corpus.texts), corpus.texts)
-    for name, array in once._state.snapshot.lives[0].segment.arrays.items():
-        np.testing.assert_array_equal(array, apart._state.snapshot.lives[0].segment.arrays[name])
+    for name, array in once._index.state.snapshot.segments[0].segment.arrays.items():
+        np.testing.assert_array_equal(array, apart._index.state.snapshot.segments[0].segment.arrays[name])
 
 
 def test_any_callable_is_an_encoder_and_another_is_refused(corpus, tmp_path):

@@ -10,7 +10,7 @@ import pytest
 
 import hi2
 import oracle
-from hi2.storage.manifest import serialise
+from hi2.store.manifest import serialise
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_gamma_prunes_the_longest_lists_by_score(corpus):
         corpus.vectors, corpus.texts, clusters=plain.model.clusters, terms=hi2.BM25(gamma=0.9)
     )
     before, after = plain.info()["terms"], pruned.info()["terms"]
-    (live,) = plain._state.snapshot.lives
+    (live,) = plain._index.state.snapshot.segments
     keys, lengths = live.segment.native.term_lengths()
     threshold = int(np.sort(lengths)[int(0.9 * len(lengths))])
     assert after["longest"] == threshold
@@ -76,8 +76,8 @@ def test_gamma_prunes_the_longest_lists_by_score(corpus):
     by_row = {int(r): float(s) for r, s, t in zip(rows, scores, bags.terms, strict=True) if t == term}
     full, kept = (
         sorted(
-            i._state.snapshot.lives[0]
-            .segment.rows[i._state.snapshot.lives[0].segment.native.term_list(term)[0]]
+            i._index.state.snapshot.segments[0]
+            .segment.rows[i._index.state.snapshot.segments[0].segment.native.term_list(term)[0]]
             .tolist()
         )
         for i in (plain, pruned)

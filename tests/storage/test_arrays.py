@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import hi2
-from hi2 import _native, spool
-from hi2.storage.arrays import map_file, npy_header, write_file
+from hi2 import _native
+from hi2.data import spool
+from hi2.store.arrays import map_file, npy_header, write_file
 
 
 @settings(max_examples=60, deadline=None)

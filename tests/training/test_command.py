@@ -45,7 +45,7 @@ def test_a_collection_is_trained_on_without_its_test_questions(folder, topics, t
     given = ("--data", folder, "--vectors", folder / "given", "--light", "--batch", 32, "--epochs", 2, "--rate", 0.02)
     done = run("train", *given, "--out", tmp_path / "parts")
     assert "Trained on 299 queries, chosen on 50" in done.stdout
-    parts = hi2.parts.Parts.load(tmp_path / "parts")
+    parts = hi2.Parts.load(tmp_path / "parts")
     assert parts.record["labels"]
     assert parts.record["settings"]["method"] == "light"
     pytest.importorskip("matplotlib", reason="needs the extra 'plots'")
@@ -72,7 +72,7 @@ def test_an_index_is_trained_for_and_refitted(folder, topics, tmp_path):
     common = ("--index", tmp_path / "a.hi2", "--queries", queries, "--vectors", folder / "given", *settings)
     run("train", *common, "--out", tmp_path / "free")
     run("train", *common, "--qrels", grades, "--out", tmp_path / "labelled")
-    free, labelled = (hi2.parts.Parts.load(tmp_path / name).record for name in ("free", "labelled"))
+    free, labelled = (hi2.Parts.load(tmp_path / name).record for name in ("free", "labelled"))
     assert (free["labels"], labelled["labels"]) == (False, True)
     assert labelled["n_queries"] + labelled["n_dev"] == 300  # the others have no positive
     refitted = hi2.HybridIndex.open(tmp_path / "a.hi2").refit(tmp_path / "free")

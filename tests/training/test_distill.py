@@ -12,9 +12,9 @@ torch = pytest.importorskip("torch", reason="needs the extra 'train'")
 import hi2  # noqa: E402
 import teaching  # noqa: E402
 from hi2.codecs import OPQ, PQ, Flat  # noqa: E402
-from hi2.parts import Parts  # noqa: E402
 from hi2.selectors.clusters import KMeans  # noqa: E402
 from hi2.selectors.terms import BM25  # noqa: E402
+from hi2.store.parts import Parts  # noqa: E402
 from hi2.training import Settings  # noqa: E402
 from hi2.training import loop as loop_module  # noqa: E402
 from hi2.training.loop import CHECKPOINT, Diverged, Loop  # noqa: E402

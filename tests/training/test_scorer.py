@@ -14,11 +14,11 @@ transformers = pytest.importorskip("transformers", reason="needs the extra 'trai
 
 import hi2  # noqa: E402
 from hi2.codecs import PQ  # noqa: E402
-from hi2.parts import Parts  # noqa: E402
 from hi2.progress import Progress  # noqa: E402
 from hi2.selectors.clusters import KMeans  # noqa: E402
 from hi2.selectors.learned import TermScorer  # noqa: E402
 from hi2.selectors.terms import BM25, LearnedTerms  # noqa: E402
+from hi2.store.parts import Parts  # noqa: E402
 from hi2.text.tokenizer import Tokenizer  # noqa: E402
 from hi2.training import Settings, distill  # noqa: E402
 from hi2.training.states import Backbone, kept_states  # noqa: E402

@@ -7,8 +7,8 @@ from pathlib import Path
 import typer
 
 from hi2.cli.options import existing, load_encoder, report_skipped, settings
+from hi2.data.files import Skipped, read_documents
 from hi2.index import HybridIndex
-from hi2.inputs import Skipped, read_documents
 
 
 def run(

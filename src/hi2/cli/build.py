@@ -9,9 +9,9 @@ from pathlib import Path
 import typer
 
 from hi2.cli.options import CODEC_HELP, load_encoder, parse_codec, parse_tokenizer, report_skipped, settings
+from hi2.data.files import Skipped, read_documents
 from hi2.errors import invalid
 from hi2.index import HybridIndex
-from hi2.inputs import Skipped, read_documents
 from hi2.progress import Progress
 from hi2.selectors.clusters import KMeans
 from hi2.selectors.terms import BM25

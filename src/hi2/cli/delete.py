@@ -7,9 +7,9 @@ from pathlib import Path
 import typer
 
 from hi2.cli.options import existing, settings
+from hi2.data.files import read_lines
 from hi2.errors import invalid
 from hi2.index import HybridIndex
-from hi2.inputs import read_lines
 
 
 def run(

@@ -8,8 +8,8 @@ from pathlib import Path
 import typer
 
 from hi2.cli.options import existing
+from hi2.data.files import read_queries
 from hi2.index import HybridIndex
-from hi2.inputs import read_queries
 
 
 def run(

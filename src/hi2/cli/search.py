@@ -12,9 +12,9 @@ import numpy as np
 import typer
 
 from hi2.cli.options import existing, load_encoder
+from hi2.data.files import Document, read_queries
 from hi2.errors import invalid
 from hi2.index import HybridIndex
-from hi2.inputs import Document, read_queries
 from hi2.types import Hits
 
 

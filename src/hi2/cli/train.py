@@ -129,10 +129,10 @@ def _from_collection(
 
 def _from_index(path: Path, queries: Path, qrels: Path | None, vectors: Path | None) -> tuple[dict[str, Any], bool]:
     """The texts an index keeps and its own parts; vectors by its encoder, or given. And whether it refines."""
+    from hi2.data.files import read_queries
     from hi2.evaluation.judgements import read_grades
     from hi2.evaluation.vectors import given_vectors
     from hi2.index import HybridIndex
-    from hi2.inputs import read_queries
 
     index = HybridIndex.open(path)
     ids = index.ids()

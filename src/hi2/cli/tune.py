@@ -10,9 +10,9 @@ import typer
 
 from hi2.cli.options import existing, load_encoder, settings
 from hi2.cli.search import load_vectors
+from hi2.data.files import read_queries
 from hi2.errors import MissingExtra, invalid
 from hi2.index import HybridIndex
-from hi2.inputs import read_queries
 from hi2.progress import Progress
 
 

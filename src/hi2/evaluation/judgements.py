@@ -8,8 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from hi2.data.files import read_lines
 from hi2.errors import InvalidParameter
-from hi2.inputs import read_lines
 
 
 class Judgements(ABC):

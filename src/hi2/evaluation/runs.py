@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from hi2.data.files import read_lines
 from hi2.errors import InvalidParameter
-from hi2.inputs import read_lines
 
 
 def read_run(path: Path) -> dict[str, list[str]]:

@@ -17,8 +17,8 @@ from hi2.errors import InvalidParameter, invalid
 from hi2.evaluation.collections import Collection, open_collection
 from hi2.evaluation.judgements import Grades, Judgements
 from hi2.evaluation.vectors import given_vectors, kept_vectors
-from hi2.parts import checksum
 from hi2.progress import Progress
+from hi2.store.parts import checksum
 from hi2.types import Floats
 
 #: Where there is no dev split, this share of the training questions is tuned on.

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from hi2.data.resume import read_mark, write_mark
 from hi2.encoders.encoder import Encoder, encode
 from hi2.errors import InvalidParameter, invalid
 from hi2.progress import Progress
-from hi2.storage.marks import read_mark, write_mark
 from hi2.types import Floats
 
 #: Texts encoded between two marks of how far the work has come.

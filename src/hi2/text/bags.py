@@ -10,8 +10,8 @@ import numpy as np
 
 from hi2 import _native
 from hi2.arguments import thread_count
+from hi2.data.spool import Spool
 from hi2.errors import invalid
-from hi2.spool import Spool
 from hi2.text.tokenizer import Analyzer
 from hi2.types import U32, U64, Array, Floats
 

@@ -16,16 +16,16 @@ import torch
 from hi2.arguments import thread_count
 from hi2.codecs import OPQ, Codec, CodecSpec, Flat
 from hi2.codecs.codec import ENCODING
-from hi2.documents import Documents, collect
 from hi2.encoders.encoder import Encoder
 from hi2.errors import invalid
-from hi2.fitting import fit_model, term_reader
-from hi2.model import Model
-from hi2.parts import Parts, checksum, text_checksum
+from hi2.ingest.documents import Documents, collect, term_reader
+from hi2.ingest.fit import fit_model
 from hi2.progress import Progress
 from hi2.selectors.clusters import ClusterSelector, KMeans
 from hi2.selectors.learned import TermScorer
 from hi2.selectors.terms import BM25, LearnedTerms, TermSelector, fit_terms
+from hi2.state.model import Model
+from hi2.store.parts import Parts, checksum, text_checksum
 from hi2.text.bags import Bags
 from hi2.training.adaptation import adapted, mapped, mapped_examples
 from hi2.training.density import held_back

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from hi2.data.vectors import open_vectors
 from hi2.encoders.encoder import Encoder, encode
 from hi2.errors import InvalidParameter, invalid
-from hi2.model import Model
 from hi2.progress import Progress
 from hi2.selectors.terms import DEFAULT_QUERY_TERMS, TermSelector
+from hi2.state.model import Model
 from hi2.text.bags import Bags
 from hi2.training.settings import Settings
 from hi2.types import I64, U32, U64, Array, Floats
-from hi2.vectors import open_vectors
 
 #: Terms in a larger share of the documents are neither mined by nor learned: their idf is next to nothing. No term is
 #: common that is in no more than a few.

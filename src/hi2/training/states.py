@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from hi2.data.resume import read_mark, write_mark
 from hi2.errors import Error, MissingExtra, invalid
 from hi2.progress import Progress
 from hi2.selectors.learned import framed, padded
-from hi2.storage.marks import read_mark, write_mark
 from hi2.text.tokenizer import Analyzer
 from hi2.types import I64, Array, Floats
 

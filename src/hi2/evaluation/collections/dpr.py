@@ -9,10 +9,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from hi2.data.files import Document, find_file, read_lines
 from hi2.errors import InvalidParameter, invalid
 from hi2.evaluation.collections.collection import Collection, plain_name
 from hi2.evaluation.judgements import Answers
-from hi2.inputs import Document, find_file, read_lines
 
 
 class Dpr(Collection):

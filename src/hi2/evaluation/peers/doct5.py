@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from hi2.data.files import read_lines
 from hi2.errors import InvalidParameter
 from hi2.evaluation.peers.bm25 import BM25s
-from hi2.inputs import read_lines
 
 
 class DocT5(BM25s):

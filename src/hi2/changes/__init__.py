@@ -1,0 +1,1 @@
+"""The next state of an index from the last: build, open, add, delete, upsert, merge, commit, refit."""

@@ -1,0 +1,87 @@
+"""What does adding documents do? They are filed as a segment in memory; many of them move to the disk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hi2.arguments import thread_count
+from hi2.changes.merge import merge_range
+from hi2.changes.open_index import OpenIndex
+from hi2.errors import invalid
+from hi2.ingest.documents import Documents, collect, term_reader
+from hi2.ingest.file import file_documents, segment_in_memory
+from hi2.ingest.merge import plan_merge
+from hi2.progress import Progress
+from hi2.state.index_state import State
+from hi2.store.commit import Writer
+
+#: Documents added to an index on disk leave memory when there are this many of them.
+SEAL_DOCUMENTS = 1 << 16
+
+
+@dataclass(frozen=True)
+class NewDocuments:
+    """Documents as the caller gives them."""
+
+    vectors: Any
+    texts: Any
+    ids: Any
+    term_weights: Any
+    payload: Any
+    keep_text: bool | None
+
+    def read(self, index: OpenIndex, progress: Progress) -> Documents:
+        """Return the documents, checked against each other and against the index."""
+        model, snapshot = index.state.model, index.state.snapshot
+        keep_text = self.keep_text
+        if keep_text is None:
+            keep_text = self.texts is not None and index.state.keep_text
+        if self.ids is None and snapshot.id_kind == "str":
+            raise invalid("ids", "given: this index has string ids", None)
+        documents = collect(
+            self.vectors,
+            self.texts,
+            ids=self.ids,
+            term_weights=self.term_weights,
+            payload=self.payload,
+            keep_text=keep_text,
+            metric=model.metric,
+            dim=model.dim,
+            reader=term_reader(model.terms),
+            encoder=index.encoder() if self.vectors is None else None,
+            first_id=index.state.next_id,
+            progress=progress,
+        )
+        if snapshot.id_kind not in (None, documents.ids.kind):
+            raise invalid("ids", f"of type {snapshot.id_kind}, as in the index", f"type {documents.ids.kind}")
+        return documents
+
+
+def add(index: OpenIndex, new: NewDocuments, *, threads: int | None, progress: bool | Progress | None) -> None:
+    """File further documents; an id that exists is refused."""
+    bars = Progress.of(progress)
+    with index.changing() as state:
+        documents = new.read(index, bars)
+        ids = documents.ids.as_list()
+        for id, place in zip(ids, state.snapshot.find(ids), strict=True):
+            if place is not None:
+                raise invalid("ids", "new; use upsert to replace documents", f"{id!r}, which exists")
+        index.state = with_added(state, documents, index.writer, threads=thread_count(threads), progress=bars)
+
+
+def with_added(state: State, documents: Documents, writer: Writer | None, *, threads: int, progress: Progress) -> State:
+    """Return the state with further documents. Small segments in memory are merged; many documents go to the disk."""
+    segment = segment_in_memory(state.model, file_documents(state.model, documents, threads=threads, progress=progress))
+    state = replace(
+        state,
+        snapshot=state.snapshot.plus(segment),
+        added=state.added.plus(len(documents.ids), documents.bags, state.model.n_terms),
+        next_id=max(state.next_id, documents.ids.next_integer()),
+    )
+    n_disk = 0 if writer is None else sum(writer.holds(live.segment) for live in state.snapshot.segments)
+    while plan := plan_merge(state.snapshot.segments[n_disk:]):
+        state = merge_range(state, n_disk + plan[0], n_disk + plan[1], None, progress)
+    if writer is not None and sum(live.n_alive for live in state.snapshot.segments[n_disk:]) >= SEAL_DOCUMENTS:
+        state = merge_range(state, n_disk, len(state.snapshot.segments), writer, progress)
+    return state

@@ -1,0 +1,34 @@
+"""What does deleting documents do? Their segments get new alive bits; nothing is rewritten."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from hi2.changes.open_index import OpenIndex
+from hi2.data.ids import check_id
+from hi2.errors import invalid
+from hi2.state.index_state import State
+from hi2.state.snapshot import Place
+from hi2.types import Id
+
+
+def delete(index: OpenIndex, ids: Id | Sequence[Id], *, missing_ok: bool) -> int:
+    """Delete documents and return how many; an unknown id is refused, or skipped with ``missing_ok``."""
+    given = [ids] if isinstance(ids, (str, int, np.integer)) else list(ids)
+    wanted = list(dict.fromkeys(check_id(id, name="ids") for id in given))
+    with index.changing() as state:
+        places = state.snapshot.find(wanted)
+        for id, place in zip(wanted, places, strict=True):
+            if place is None and not missing_ok:
+                raise invalid("ids", "in the index, or missing_ok=True", repr(id))
+        found = [place for place in places if place is not None]
+        index.state = without(state, found)
+        return len(found)
+
+
+def without(state: State, places: Sequence[Place]) -> State:
+    """Return the state without some documents."""
+    return replace(state, snapshot=state.snapshot.without(places)) if places else state

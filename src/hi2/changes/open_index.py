@@ -1,0 +1,101 @@
+"""What does an open index hold? Its current state, the one way to replace it, its writer and its encoder."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hi2.encoders import Encoder, load_encoder
+from hi2.encoders.encoder import EncoderIdentity
+from hi2.errors import Error, ReadOnly, invalid
+from hi2.search.tally import Tally
+from hi2.state.index_state import State
+from hi2.state.model import Model
+from hi2.store.commit import Writer
+from hi2.store.layout import Stored
+from hi2.store.manifest import read_manifest
+from hi2.store.open import read_index
+
+
+class OpenIndex:
+    """One index in this process. A search reads ``state`` once; a change replaces it in one assignment."""
+
+    def __init__(
+        self,
+        state: State,
+        *,
+        writer: Writer | None = None,
+        stored: Stored | None = None,
+        encoder: Encoder | None = None,
+    ) -> None:
+        self.state = state
+        #: Writes to the folder; None in memory or for reading only.
+        self.writer = writer
+        #: The state of the last commit; None in memory.
+        self.stored = stored
+        self.tally = Tally()
+        #: The encoder that the caller gave, or the one that was loaded.
+        self.given_encoder = encoder
+        self._change = threading.RLock()
+        self._closed = False
+
+    @contextmanager
+    def changing(self) -> Iterator[State]:
+        """Yield the state that is about to be replaced, while no other thread changes it."""
+        if self.stored is not None and self.writer is None:
+            raise ReadOnly(f"{self.stored.folder} was opened for reading. Open it with mode='w' to change it.")
+        with self._change:
+            if self._closed:
+                raise ReadOnly("The index was closed. Open it again with mode='w' to change it.")
+            yield self.state
+
+    def changeable_state(self) -> State:
+        """Return the state of an index that accepts changes; refuse one that does not, before any work is done."""
+        with self.changing() as state:
+            return state
+
+    def close(self) -> None:
+        """Release the writer's lock. Changes since the last commit are lost, and no more are accepted."""
+        if self.writer is not None:
+            self.writer.close()
+            self._closed = True
+
+    def encoder(self) -> Encoder | None:
+        """Return what makes vectors from text, loaded when it is first needed; None if the index has none."""
+        identity = self.state.model.encoder
+        if self.given_encoder is None and identity is not None:
+            self.given_encoder = load_encoder(identity)
+        return self.given_encoder
+
+
+def open_folder(path: str | Path, mode: str, *, mmap: bool, encoder: Encoder | None) -> OpenIndex:
+    """Open an index on disk for reading ("r") or for writing ("w")."""
+    if mode not in ("r", "w"):
+        raise invalid("mode", "'r' or 'w'", repr(mode))
+    folder = Path(path)
+    if mode == "r":
+        stored = read_index(folder, mmap=mmap)
+        _check_encoder(stored.state.model, encoder)
+        return OpenIndex(stored.state, stored=stored, encoder=encoder)
+    read_manifest(folder)  # a folder that is not an index gets no lock file
+    try:
+        writer = Writer(folder)
+    except OSError as error:
+        raise Error(f"{folder} cannot be opened for writing: {error}.") from error
+    try:
+        stored = read_index(folder, mmap=mmap)
+        _check_encoder(stored.state.model, encoder)
+        writer.adopt(stored)
+    except BaseException:
+        writer.close()
+        raise
+    return OpenIndex(stored.state, writer=writer, stored=stored, encoder=encoder)
+
+
+def _check_encoder(model: Model, encoder: Encoder | None) -> None:
+    if encoder is not None and model.encoder is not None:
+        model.encoder.check(encoder)
+    elif encoder is not None:
+        EncoderIdentity.check_dim(encoder, model.dim)

@@ -1,0 +1,111 @@
+"""Where do vectors come from? Arrays, memory maps, ``.npy`` files or a stream of batches, read a block at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hi2.data.spool import Spool
+from hi2.errors import InvalidParameter, invalid
+from hi2.types import Array, Floats
+
+INNER_PRODUCT = "inner_product"
+METRICS = (INNER_PRODUCT, "cosine")
+#: Inner products of larger numbers could overflow float32, and infinite scores cannot be ordered.
+LARGEST = 1e16
+
+
+class Vectors:
+    """Checked access to (n, dim) vectors. ``read`` returns finite float32, of unit length if the metric is cosine."""
+
+    def __init__(self, rows: Array, *, normalise: bool, name: str = "vectors") -> None:
+        self._rows = rows
+        self._normalise = normalise
+        self._name = name
+        self.n, self.dim = int(rows.shape[0]), int(rows.shape[1])
+
+    def read(self, rows: slice | Array) -> Floats:
+        """Return some rows as a C-contiguous (n, dim) float32 array."""
+        with np.errstate(over="ignore"):
+            block: Floats = np.ascontiguousarray(self._rows[rows], np.float32)
+        if self._normalise:
+            norms = np.sqrt(np.einsum("ij,ij->i", block, block, dtype=np.float64))[:, None]
+            block = (block / np.where(norms > 0, norms, 1)).astype(np.float32)
+        sound = (np.abs(block) <= LARGEST).all(axis=1)
+        if not sound.all():
+            row = int(np.flatnonzero(~sound)[0])
+            row = row + (rows.start or 0) if isinstance(rows, slice) else int(rows[row])
+            raise invalid(self._name, f"finite numbers up to {LARGEST:.0e}", f"NaN, infinity or more in row {row}")
+        return block
+
+
+def open_vectors(data: Any, *, metric: str, dim: int | None = None, name: str = "vectors") -> Vectors:
+    """Return access to ``data``: an array, a memmap, a path of a ``.npy`` file, or an iterator of 2-D batches."""
+    if isinstance(data, (str, Path)):
+        data = _load_npy(Path(data), name)
+    elif isinstance(data, Iterator):
+        data = _spool(data, name)
+    elif not isinstance(data, np.ndarray):
+        try:
+            data = np.asarray(data)
+        except ValueError as error:
+            raise invalid(name, "an array of shape (n, dim)", f"rows that make no array ({error})") from error
+    if data.ndim != 2:
+        raise invalid(name, "an array of shape (n, dim)", f"shape {data.shape}")
+    if data.dtype.kind not in "fiu":
+        raise invalid(name, "an array of real numbers", f"dtype {data.dtype}")
+    if data.shape[1] == 0:
+        raise invalid(name, "an array of at least one dimension", f"shape {data.shape}")
+    if dim is not None and data.shape[1] != dim:
+        raise invalid(name, f"of the index's dimension {dim}", f"dimension {data.shape[1]}")
+    return Vectors(data, normalise=metric == "cosine", name=name)
+
+
+def _load_npy(path: Path, name: str) -> Array:
+    try:
+        array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
+        array.shape  # noqa: B018 - an archive of several arrays has none
+    except (OSError, EOFError, ValueError, AttributeError) as error:
+        raise invalid(name, "the path of a .npy file", f"'{path}' ({error})") from error
+    return array
+
+
+class VectorSpool:
+    """Collects batches of vectors of one dimension."""
+
+    def __init__(self, name: str = "vectors") -> None:
+        self._name = name
+        self._spool: Spool | None = None
+        self._dim = 0
+        self._n_batches = 0
+
+    def append(self, batch: Any) -> None:
+        """Append a 2-D batch."""
+        block = np.asarray(batch)
+        if self._spool is None and block.ndim == 2:
+            self._dim = int(block.shape[1])
+            self._spool = Spool(np.float32, width=self._dim)
+        if self._spool is None or block.shape[1:] != (self._dim,) or self._dim == 0 or block.dtype.kind not in "fiu":
+            must = "batches of shape (n, dim), all of one dim"
+            raise invalid(self._name, must, f"shape {block.shape} in batch {self._n_batches}")
+        with np.errstate(over="ignore"):
+            self._spool.append(block.astype(np.float32))
+        self._n_batches += 1
+
+    def finish(self) -> Array:
+        """Return all batches as one array."""
+        if self._spool is None:
+            raise InvalidParameter(
+                f"The '{self._name}' parameter must yield at least one batch. Got an empty iterator instead."
+            )
+        return self._spool.finish()
+
+
+def _spool(batches: Iterator[Any], name: str) -> Array:
+    spool = VectorSpool(name)
+    for batch in batches:
+        spool.append(batch)
+    return spool.finish()

@@ -1,0 +1,1 @@
+"""Which documents may be found: expressions over typed payload columns."""

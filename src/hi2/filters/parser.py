@@ -1,0 +1,180 @@
+"""How is a filter read from text? By recursive descent; an error points at the place.
+
+>>> print(parse("lang in ('en', 'de') and not draft"))
+(lang in ('en', 'de') and not draft)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from hi2.errors import InvalidParameter, invalid
+from hi2.filters.expression import WORDS, And, Comparison, Expression, Not, Or, join
+
+#: Deeper nesting and longer texts are refused.
+MAX_DEPTH, MAX_LENGTH = 100, 100_000
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)|(?P<op>==|!=|<=|>=|<|>|=|\(|\)|,)"
+    r"|(?P<string>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")|`(?P<quoted>[^`]+)`|(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*))",
+    re.DOTALL,
+)
+
+
+def parse(text: str) -> Expression:
+    """Return the expression that a text describes; an error points at the place.
+
+    Comparisons are ``== != < <= > >=``, ``in (…)``, ``not in (…)``, ``contains`` for tags, ``exists``, and the name of
+    a boolean column by itself; they combine with ``and``, ``or``, ``not`` and brackets. Dates are ISO 8601 strings.
+    """
+    return _parsed(text)
+
+
+@lru_cache(256)
+def _parsed(text: str) -> Expression:
+    return _Parser(text).whole()
+
+
+@dataclass(frozen=True)
+class _Token:
+    kind: str
+    text: str
+    at: int
+
+
+class _Parser:
+    """Reads one expression by recursive descent."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        if len(text) > MAX_LENGTH:
+            raise invalid("filter", f"at most {MAX_LENGTH:,} characters", f"{len(text):,}")
+        self._tokens = list(self._read())
+        self._next = 0
+        self._depth = 0
+
+    def whole(self) -> Expression:
+        found = self._or()
+        if self._peek() is not None:
+            raise self._error("and, or, or the end")
+        return found
+
+    def _read(self) -> Iterable[_Token]:
+        at = 0
+        end = len(self._text.rstrip())
+        while at < end:
+            match = _TOKEN.match(self._text, at)
+            if match is None:
+                at += len(self._text[at:]) - len(self._text[at:].lstrip())
+                what = "a closing quote" if self._text[at] in "'\"`" else "a column, a value or an operator"
+                raise self._error(what, at)
+            kind = str(match.lastgroup)
+            text = match[kind]
+            begin = match.start(kind)
+            if kind == "name" and text.lower() in WORDS:
+                kind, text = "word", text.lower()
+            yield _Token("name" if kind == "quoted" else kind, text, begin)
+            at = match.end()
+
+    def _peek(self, *texts: str) -> _Token | None:
+        token = self._tokens[self._next] if self._next < len(self._tokens) else None
+        if token is None or (texts and (token.text not in texts or token.kind not in ("word", "op"))):
+            return None
+        return token
+
+    def _take(self, *texts: str) -> _Token | None:
+        token = self._peek(*texts)
+        self._next += token is not None
+        return token
+
+    def _error(self, wanted: str, at: int | None = None) -> InvalidParameter:
+        token = self._peek() if at is None else None
+        place = at if at is not None else token.at if token is not None else len(self._text)
+        found = "the end" if place >= len(self._text.rstrip()) else repr(self._text[place : place + 12])
+        line = self._text[max(0, place - 40) : place + 20].replace("\n", " ")
+        mark = " " * (place - max(0, place - 40)) + "^"
+        said = f"The 'filter' parameter must have {wanted} at character {place + 1}. Got {found} instead."
+        return InvalidParameter(f"{said}\n  {line}\n  {mark}")
+
+    def _or(self) -> Expression:
+        found = self._and()
+        while self._take("or"):
+            found = join(Or, found, self._and())
+        return found
+
+    def _and(self) -> Expression:
+        found = self._not()
+        while self._take("and"):
+            found = join(And, found, self._not())
+        return found
+
+    def _not(self) -> Expression:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise self._error(f"at most {MAX_DEPTH} brackets and nots inside each other")
+        found = Not(self._not()) if self._take("not") else self._condition()
+        self._depth -= 1
+        return found
+
+    def _condition(self) -> Expression:
+        if self._take("("):
+            found = self._or()
+            if not self._take(")"):
+                raise self._error("a closing bracket")
+            return found
+        token = self._peek()
+        if token is not None and token.kind in ("string", "number"):
+            value = self._value()
+            if not self._take("in"):
+                raise self._error("'in' and a column of tags after a value; a comparison begins with its column")
+            return Comparison(self._name(), "contains", value)
+        return self._comparison(self._name())
+
+    def _comparison(self, name: str) -> Expression:
+        if self._take("exists"):
+            return Comparison(name, "exists")
+        if self._take("contains"):
+            return Comparison(name, "contains", self._value())
+        if self._take("in"):
+            return Comparison(name, "in", self._values())
+        if self._peek("not") and self._next + 1 < len(self._tokens) and self._tokens[self._next + 1].text == "in":
+            self._next += 2
+            return Not(Comparison(name, "in", self._values()))
+        compared = self._take("==", "=", "!=", "<", "<=", ">", ">=")
+        if compared is None:
+            return Comparison(name, "==", True)
+        return Comparison(name, "==" if compared.text == "=" else compared.text, self._value())
+
+    def _name(self) -> str:
+        token = self._peek()
+        if token is None or token.kind != "name":
+            raise self._error("a column")
+        self._next += 1
+        return token.text
+
+    def _values(self) -> tuple[Any, ...]:
+        if not self._take("("):
+            raise self._error("an opening bracket")
+        values = [self._value()]
+        while self._take(","):
+            if self._peek(")"):
+                break
+            values.append(self._value())
+        if not self._take(")"):
+            raise self._error("a comma or a closing bracket")
+        return tuple(values)
+
+    def _value(self) -> Any:
+        token = self._peek()
+        if token is None or not (token.kind in ("string", "number") or token.text in ("true", "false")):
+            raise self._error("a number, a quoted string, true or false")
+        self._next += 1
+        if token.kind == "string":
+            return re.sub(r"\\(.)", r"\1", token.text[1:-1], flags=re.DOTALL)
+        if token.kind == "number":
+            return int(token.text) if re.fullmatch(r"[-+]?\d{1,400}", token.text) else float(token.text)
+        return token.text == "true"

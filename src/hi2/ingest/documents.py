@@ -1,0 +1,236 @@
+"""What are the new documents? Vectors, texts, ids and payload, read once and checked against each other.
+
+Texts and payload are read in batches, and what does not fit in memory is spooled to a file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from hi2.data.ids import IdColumn, id_column
+from hi2.data.ragged import Ragged
+from hi2.data.spool import Spool
+from hi2.data.vectors import Vectors, VectorSpool, open_vectors
+from hi2.encoders.encoder import Encoder, encode
+from hi2.encoders.static import StaticEncoder
+from hi2.errors import InvalidParameter, invalid
+from hi2.filters.columns import plain
+from hi2.progress import Progress
+from hi2.selectors.terms import BM25, LearnedTerms, TermSelector, TermWeights
+from hi2.text.bags import BagCollector, Bags, count_tokens, weigh
+from hi2.text.tokenizer import Analyzer, Tokenizer
+from hi2.types import U64, Array, Floats
+
+_TEXTS_PER_BATCH = 2048
+
+
+@dataclass(frozen=True)
+class TermReader:
+    """How texts, or given weights, become bags of terms: a term spec and its tokenizer."""
+
+    spec: BM25 | TermWeights | LearnedTerms
+    tokenizer: Analyzer
+
+
+def term_reader(terms: BM25 | TermWeights | TermSelector | None) -> TermReader | None:
+    """Return how documents' terms are read for a spec or a fitted selector."""
+    if terms is None:
+        return None
+    if isinstance(terms, TermSelector):
+        return TermReader(terms.spec, terms.tokenizer)
+    if not isinstance(terms, (BM25, TermWeights)):
+        raise invalid("terms", "BM25(...), TermWeights(...), a fitted TermSelector or None", repr(terms))
+    return TermReader(terms, Tokenizer.load(terms.tokenizer))
+
+
+@dataclass(frozen=True)
+class Documents:
+    """New documents, row by row; every part has as many rows as ``vectors``."""
+
+    vectors: Vectors
+    ids: IdColumn
+    bags: Bags | None
+    stored: Ragged | None
+
+
+def collect(
+    vectors: Any,
+    texts: Iterable[str] | None,
+    *,
+    ids: Any,
+    term_weights: Any,
+    payload: Iterable[Mapping[str, Any]] | None,
+    keep_text: bool,
+    metric: str,
+    dim: int | None,
+    reader: TermReader | None,
+    encoder: Encoder | None,
+    first_id: int,
+    progress: Progress,
+) -> Documents:
+    """Return the caller's documents, checked against each other. Without vectors, the encoder makes them."""
+    if isinstance(texts, str):
+        raise invalid("texts", "one string a document", "a single string")
+    if vectors is None:
+        if encoder is None or texts is None:
+            raise invalid("vectors", "given, unless there are texts and an encoder to make them", None)
+        passed = _read_texts(texts, payload, reader, encoder, keep_text=keep_text, n_docs=None, progress=progress)
+        vectors = passed.vectors
+    else:
+        passed = None
+    source = open_vectors(vectors, metric=metric, dim=dim)
+    if source.n == 0:
+        raise invalid("vectors", "of at least one document", "an empty array")
+    if ids is None and first_id + source.n > 2**63:
+        raise invalid("ids", "given: the integers that follow the last id are used up", None)
+    column = IdColumn(np.arange(first_id, first_id + source.n, dtype=np.int64)) if ids is None else id_column(ids)
+    _check_count("ids", len(column), source.n)
+    if keep_text and texts is None:
+        raise invalid("keep_text", "False where no texts are given", True)
+    bags = None
+    if reader is not None and isinstance(reader.spec, TermWeights) and term_weights is None:
+        raise invalid("term_weights", "given: the index files documents by given weights", None)
+    if reader is not None and term_weights is not None and not isinstance(reader.spec, BM25):
+        # A learned scorer may have scored these documents before: its weights are taken as they are.
+        bags = weigh(reader.tokenizer, term_weights)
+        _check_count("term_weights", len(bags), source.n)
+    elif term_weights is not None:
+        raise invalid("term_weights", "left out: terms are counted, not TermWeights", type(term_weights).__name__)
+    elif reader is not None and texts is None:
+        raise invalid("texts", "given, one string a document, or terms=None for an index without terms", None)
+    if passed is None:
+        unread = None if bags is not None else reader
+        passed = _read_texts(texts, payload, unread, None, keep_text=keep_text, n_docs=source.n, progress=progress)
+    return Documents(source, column, bags if bags is not None else passed.bags, passed.stored)
+
+
+def collect_terms(reader: TermReader, texts: Iterable[str], n_docs: int, progress: Progress) -> Bags:
+    """Return the terms of documents given as texts alone."""
+    bags = _read_texts(texts, None, reader, None, keep_text=False, n_docs=n_docs, progress=progress).bags
+    if bags is None:
+        raise invalid("texts", "not needed where terms are given weights", "texts")
+    return bags
+
+
+def _check_count(name: str, n: int, n_docs: int) -> None:
+    if n != n_docs:
+        raise InvalidParameter(f"The '{name}' parameter must have one entry a vector ({n_docs}). Got {n} instead.")
+
+
+@dataclass(frozen=True)
+class _TextPass:
+    """The result of one pass over texts and payload."""
+
+    bags: Bags | None = None
+    stored: Ragged | None = None
+    vectors: Array | None = None
+
+
+def _read_texts(
+    texts: Iterable[str] | None,
+    payload: Iterable[Mapping[str, Any]] | None,
+    reader: TermReader | None,
+    encoder: Encoder | None,
+    *,
+    keep_text: bool,
+    n_docs: int | None,
+    progress: Progress,
+) -> _TextPass:
+    """Read texts and payload once: count terms, encode, and spool what is to be stored."""
+    keep = keep_text or payload is not None
+    if texts is None and not keep:
+        return _TextPass()
+    counts = reader is not None and not isinstance(reader.spec, TermWeights) and texts is not None
+    counted = reader is None or isinstance(reader.spec, BM25)
+    collector = BagCollector(np.uint32 if counted else np.float32)
+    vectors, lines = VectorSpool(), Spool(np.uint8)
+    ends: list[U64] = []
+    payload_rows = None if payload is None else iter(payload)
+    n_texts = n_bytes = 0
+    with progress.phase("read texts", n_docs) as report:
+        for batch in _batches(texts, n_docs or 0):
+            for row, text in enumerate(batch, n_texts):
+                if text is not None and not isinstance(text, str):
+                    raise invalid("texts", "strings", f"a {type(text).__name__} in row {row}")
+            known = [text or "" for text in batch]
+            encoded, bags = _encode_and_count(known, encoder, reader if counts else None)
+            if encoded is not None:
+                vectors.append(encoded)
+            if bags is not None:
+                collector.add(bags)
+            if keep:
+                own = [_line(text if keep_text else None, payload_rows, row) for row, text in enumerate(batch, n_texts)]
+                column = Ragged.of(own)
+                ends.append(column.ends + np.uint64(n_bytes))
+                n_bytes += len(column.data)
+                lines.append(column.data)
+            n_texts += len(batch)
+            report(len(batch))
+    if n_texts == 0:
+        raise invalid("texts", "of at least one document", "none")
+    _check_count("texts", n_texts, n_texts if n_docs is None else n_docs)
+    if payload_rows is not None and next(payload_rows, None) is not None:
+        raise InvalidParameter(f"The 'payload' parameter must have one entry a document ({n_texts}). Got more instead.")
+    return _TextPass(
+        bags=collector.finish() if counts else None,
+        stored=Ragged(np.concatenate(ends), lines.finish()) if keep else None,
+        vectors=None if encoder is None else vectors.finish(),
+    )
+
+
+def _encode_and_count(
+    texts: list[str], encoder: Encoder | None, reader: TermReader | None
+) -> tuple[Floats | None, Bags | None]:
+    """Return the vectors and the term counts of some texts, tokenizing once where both use the same tokenizer."""
+    spec = None if reader is None else reader.spec
+    if (
+        isinstance(encoder, StaticEncoder)
+        and reader is not None
+        and isinstance(spec, BM25)
+        and spec.max_tokens is None
+        and reader.tokenizer.fingerprint == encoder.tokenizer.fingerprint
+    ):
+        tokens, offsets = reader.tokenizer.encode(texts)
+        return encoder.average(tokens, offsets), count_tokens(reader.tokenizer, tokens, offsets)
+    vectors = None if encoder is None else encode(encoder, texts)
+    if reader is None or isinstance(spec, TermWeights) or spec is None:
+        return vectors, None
+    return vectors, spec.bags(reader.tokenizer, texts)
+
+
+def _batches(texts: Iterable[str] | None, n_docs: int) -> Iterator[list[Any]]:
+    rows: Iterator[Any] = iter([None] * n_docs) if texts is None else iter(texts)
+    while batch := list(islice(rows, _TEXTS_PER_BATCH)):
+        yield batch
+
+
+def _check_keys(value: object, row: int) -> None:
+    """Refuse keys that are not strings: JSON would turn them into strings, and could make two keys equal."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if not isinstance(key, str):
+                raise invalid("payload", "mappings with string keys", f"{key!r} in row {row}")
+            _check_keys(inner, row)
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            _check_keys(inner, row)
+
+
+def _line(text: str | None, payload: Iterator[Mapping[str, Any]] | None, row: int) -> bytes:
+    stored: dict[str, Any] = {} if text is None else {"text": text}
+    if payload is not None:
+        value = next(payload, None)
+        if value is None or not isinstance(value, Mapping):
+            raise invalid("payload", "one mapping a document", f"{value!r} in row {row}")
+        stored["payload"] = dict(value)
+        _check_keys(value, row)
+    try:
+        return (json.dumps(stored, ensure_ascii=False, allow_nan=False, default=plain) + "\n").encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise invalid("payload", "JSON data and valid Unicode text", f"{error} in row {row}") from error

@@ -1,0 +1,118 @@
+"""Is the index whole? Every checksum, and every invariant of model and segments."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from hi2 import _native
+from hi2.codecs import Flat
+from hi2.data.ragged import Ragged
+from hi2.errors import Error, FormatError
+from hi2.state.index_state import State
+from hi2.state.model import Model
+from hi2.state.segment import Segment, width
+from hi2.state.snapshot import LiveSegment, Snapshot
+from hi2.store.layout import Stored
+from hi2.store.verify import check_files
+from hi2.types import Array
+
+
+def verify(state: State, stored: Stored | None) -> None:
+    """Raise FormatError at the first checksum or invariant that does not hold."""
+    if stored is not None:
+        check_files(stored)
+    try:
+        if state.model.terms is not None:
+            state.model.terms.tokenizer.name(0)  # parses a stored tokenizer
+            if not np.isfinite(state.model.terms.mean_scores).all():
+                raise FormatError("term_mean_scores.npy has a value that is not finite.")
+        for number, live in enumerate(state.snapshot.segments):
+            _verify_segment(state.model, live, number)
+        _verify_ids_once(state.snapshot)
+        for profile in state.profiles.values():
+            profile.check(state.model)
+        if any(live.segment.id_column().next_integer() > state.next_id for live in state.snapshot.segments):
+            raise FormatError("The manifest's next_id is an id that is in use.")
+    except FormatError:
+        raise
+    except (Error, ValueError, IndexError) as error:
+        raise FormatError(f"The index is damaged: {error}.") from error
+
+
+def _require(holds: Any, number: int, what: str) -> None:
+    if not bool(holds):
+        raise FormatError(f"Segment {number} is damaged: {what}.")
+
+
+def _verify_segment(model: Model, live: LiveSegment, number: int) -> None:
+    segment = live.segment
+    n = segment.n_docs
+    _require(np.array_equal(np.sort(segment.rows), np.arange(n)), number, "its rows are not a permutation")
+    labels = segment.labels()
+    rows = segment.rows
+    same = labels[1:] == labels[:-1]
+    _require(np.all(~same | (rows[1:] > rows[:-1])), number, "documents of a cluster are not in order of arrival")
+    order = _native.unpack(segment.arrays["by_id.npy"], width(n - 1), n)
+    _require(np.array_equal(np.sort(order), np.arange(n)), number, "its id order is not a permutation")
+    _verify_id_order(segment, order, number)
+    _verify_postings(model, segment, number)
+    if live.alive is not None:
+        spare = live.alive[-1] >> (n - 1) % 8 + 1 if n else 0
+        _require(spare == 0 and live.n_alive > 0, number, "its alive bits do not fit its documents")
+    for name, codec in (("codes.npy", model.codec), ("refine_codes.npy", model.refine)):
+        if codec is not None and isinstance(codec.spec, Flat):
+            vectors = segment.arrays[name].view(np.float32)
+            for begin in range(0, n, 8192):
+                _require(
+                    np.isfinite(vectors[begin : begin + 8192]).all(), number, f"{name} has a value that is not finite"
+                )
+    if segment.keeps_documents:
+        segment.stored_column()
+        for row in range(n):
+            segment.stored(row)
+        _ = segment.columns
+
+
+def _verify_id_order(segment: Segment, order: Array, number: int) -> None:
+    column = segment.id_column()
+    if isinstance(column.values, Ragged):
+        begins = column.values.ends - column.values.lengths
+        positions = segment.arrays["id_positions.npy"]
+        _require(np.array_equal(positions, begins[:: _native.ID_BLOCK]), number, "its id positions are wrong")
+        try:
+            ids = [row.decode() for row in column.values.rows()]
+        except UnicodeDecodeError as error:
+            raise FormatError(f"Segment {number} is damaged: an id is not valid UTF-8.") from error
+        texts = [ids[row].encode() for row in segment.rows[order.astype(np.int64)]]
+        _require(all(a < b for a, b in pairwise(texts)), number, "its ids are not in order")
+    else:
+        values = column.values[segment.rows[order.astype(np.int64)]]
+        _require(np.all(values[1:] > values[:-1]), number, "its ids are not in order")
+
+
+def _verify_postings(model: Model, segment: Segment, number: int) -> None:
+    for name, (keys, docs, ranks), deepest in (
+        ("term", segment.native.term_postings(), model.per_doc),
+        ("copy", segment.native.copy_postings(), 1),
+    ):
+        rising = (keys[1:] != keys[:-1]) | (docs[1:] > docs[:-1])
+        _require(rising.all(), number, f"a {name} list does not rise")
+        _require(np.all(ranks < max(deepest, 1)), number, f"a {name} list has a rank beyond per_doc")
+        pairs = docs.astype(np.uint64) << np.uint64(16) | ranks.astype(np.uint64)
+        if name == "term":
+            _require(len(np.unique(pairs)) == len(pairs), number, "a document has two terms of one rank")
+
+
+def _verify_ids_once(snapshot: Snapshot) -> None:
+    """An id is alive in one segment only."""
+    if len(snapshot.segments) < 2:
+        return
+    seen: set[Any] = set()
+    for number, live in enumerate(snapshot.segments):
+        rows = live.segment.rows[live.flags()].astype(np.uint32)
+        own = live.segment.take_ids(rows)
+        _require(seen.isdisjoint(own), number, "an id is alive in two segments")
+        seen.update(own)

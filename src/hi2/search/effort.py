@@ -1,0 +1,102 @@
+"""How much of the index does a query look at? Arguments and profiles of a search, resolved to numbers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from hi2 import _native
+from hi2.arguments import MAX_K, integer, real
+from hi2.errors import invalid
+from hi2.selectors.terms import DEFAULT_QUERY_TERMS
+from hi2.state.benefit import DEFAULT_BENEFIT, Benefit, log_odds
+from hi2.state.index_state import State
+from hi2.state.model import Model
+
+#: The refine store rescores this many times k hits unless the search says otherwise.
+DEFAULT_REFINE = 4
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much of the index a query looks at, with every default resolved.
+
+    The refine store rescores ``depth`` hits. With ``adaptive`` or ``budget`` a query weighs its lists by ``benefit``,
+    and opens at most ``clusters`` clusters for their own sake.
+    """
+
+    k: int
+    clusters: int
+    terms: int
+    per_doc: int
+    depth: int
+    budget: int | None = None
+    adaptive: float | None = None
+    benefit: Benefit = DEFAULT_BENEFIT
+
+    @property
+    def weighed(self) -> bool:
+        """Whether a query weighs its lists; otherwise it opens them whole."""
+        return self.budget is not None or self.adaptive is not None
+
+    @property
+    def native(self) -> _native.Effort:
+        """The effort as the native search takes it. Creating it is cheaper than caching it."""
+        return _native.Effort(
+            k=self.k,
+            clusters=self.clusters,
+            terms=self.terms,
+            per_doc=self.per_doc,
+            depth=self.depth,
+            benefit=self.benefit.array if self.weighed else None,
+            cut=-math.inf if self.adaptive is None else log_odds(self.adaptive),
+            budget=self.budget,
+        )
+
+
+def resolve_effort(
+    model: Model,
+    *,
+    k: int,
+    clusters: int | None = None,
+    terms: int | None = None,
+    per_doc: int | None = None,
+    refine: int | None = None,
+    budget: int | None = None,
+    adaptive: float | None = None,
+    benefit: Benefit | None = None,
+) -> Effort:
+    """Return the effort of a search; None takes the default."""
+
+    def count(name: str, value: int | None, default: int) -> int:
+        return default if value is None else min(integer(name, value, low=0), 2**31 - 1)
+
+    k = integer("k", k, low=1, high=MAX_K)
+    rounds = count("refine", refine, DEFAULT_REFINE)
+    if adaptive is not None:
+        adaptive = real("adaptive", adaptive, low=0, high=1)
+    weighed = budget is not None or adaptive is not None
+    default_clusters = model.n_clusters
+    if model.clusters is not None and not weighed:
+        default_clusters = model.clusters.default_probes
+    return Effort(
+        k=k,
+        clusters=count("clusters", clusters, default_clusters),
+        terms=count("terms", terms, DEFAULT_QUERY_TERMS),
+        per_doc=count("per_doc", per_doc, model.per_doc),
+        depth=k * rounds if model.refine is not None else 0,
+        budget=None if budget is None else min(integer("budget", budget, low=1), 2**62),
+        adaptive=adaptive,
+        benefit=DEFAULT_BENEFIT if benefit is None else benefit,
+    )
+
+
+def with_profile(state: State, name: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a profile; those that are given with the search take precedence."""
+    profile = state.profiles.get(name)
+    if profile is None:
+        known = ", ".join(state.profiles) or "there is none: tune() makes them"
+        raise invalid("profile", f"one that this index has ({known})", repr(name))
+    overrides = {key: value for key, value in given.items() if value is not None}
+    return {**profile.arguments(), **overrides, "benefit": profile.benefit}

@@ -1,0 +1,88 @@
+"""What is asked? Query vectors and texts, checked, with the terms that the texts open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hi2.data.ragged import take_rows
+from hi2.data.vectors import open_vectors
+from hi2.encoders.encoder import Encoder, encode
+from hi2.errors import invalid
+from hi2.search.effort import Effort
+from hi2.state.model import Model
+from hi2.types import U32, U64, Array, Floats
+
+Texts = str | Sequence[str | None] | None
+
+
+@dataclass(frozen=True)
+class Queries:
+    """Queries (n, dim); query i opens the terms [offsets[i], offsets[i+1])."""
+
+    vectors: Floats
+    offsets: U64
+    terms: U32
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    def take(self, rows: Sequence[int] | Array) -> Queries:
+        """Return some of the queries."""
+        offsets, terms = take_rows(self.offsets, self.terms, rows)
+        return Queries(np.ascontiguousarray(self.vectors[rows]), offsets, terms)
+
+
+def with_terms(
+    model: Model, vectors: Floats, texts: Sequence[str | None] | None, effort: Effort, threads: int
+) -> Queries:
+    """Return queries with the terms they open; none without texts, or where the effort skips terms."""
+    if model.terms is None or texts is None or effort.terms == 0 or effort.per_doc == 0:
+        return Queries(vectors, np.zeros(len(vectors) + 1, np.uint64), np.zeros(0, np.uint32))
+    return Queries(vectors, *model.terms.query_terms(texts, effort.terms, threads=threads))
+
+
+def encode_texts(vectors: Any, texts: Any, encoder: Callable[[], Encoder | None], dim: int) -> tuple[Any, Any]:
+    """Return queries as vectors and texts. Where only text is given, the encoder makes the vectors."""
+    text_alone = isinstance(vectors, str) or (
+        isinstance(vectors, (list, tuple)) and len(vectors) > 0 and isinstance(vectors[0], str)
+    )
+    if not text_alone:
+        return vectors, texts
+    if texts is not None:
+        raise invalid("vectors", "vectors where texts are given too", "text")
+    loaded = encoder()
+    if loaded is None:
+        raise invalid("vectors", "a vector: this index has no encoder", "text alone")
+    encoded = encode(loaded, [vectors] if isinstance(vectors, str) else vectors, dim=dim)
+    return (encoded[0] if isinstance(vectors, str) else encoded), vectors
+
+
+def read_query(vector: Any, model: Model) -> Floats:
+    """Return one query vector, checked, normalised where the metric is cosine."""
+    query: Floats = open_vectors(np.asarray(vector)[None, :], metric=model.metric, dim=model.dim).read(slice(0, 1))[0]
+    return query
+
+
+def read_queries(vectors: Any, texts: Texts, model: Model) -> tuple[Floats, Sequence[str | None] | None, bool]:
+    """Return queries as (n, dim), their texts, and whether there was one query and no batch."""
+    array = vectors if isinstance(vectors, np.ndarray) else np.asarray(vectors)
+    single = array.ndim == 1
+    if single and texts is not None and not isinstance(texts, str):
+        raise invalid("texts", "one string for one vector", f"a {type(texts).__name__}")
+    if not single and isinstance(texts, str):
+        raise invalid("texts", "one string a query", "a single string for a batch of vectors")
+    source = open_vectors(array[None, :] if single else array, metric=model.metric, dim=model.dim)
+    queries = source.read(slice(0, source.n))
+    if texts is None:
+        return queries, None, single
+    rows: Sequence[str | None] = [texts] if isinstance(texts, str) else list(texts)
+    if len(rows) != len(queries):
+        raise invalid("texts", f"one string a query ({len(queries)})", len(rows))
+    for row, text in enumerate(rows):
+        if text is not None and not isinstance(text, str):
+            raise invalid("texts", "strings or None", f"a {type(text).__name__} in row {row}")
+    return queries, rows, single

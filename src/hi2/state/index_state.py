@@ -1,0 +1,44 @@
+"""What is an index at one moment? Its model, its documents, its profiles, and what has been counted. Immutable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from hi2 import _native
+from hi2.state.drift import Added
+from hi2.state.model import Model
+from hi2.state.profile import Profile
+from hi2.state.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class State:
+    """Everything an index is. A change makes another state; a search reads one and is not disturbed by changes."""
+
+    model: Model
+    snapshot: Snapshot
+    added: Added
+    next_id: int
+    keep_text: bool
+    #: Tuned for this model: a profile of another one never gets here.
+    profiles: Mapping[str, Profile] = field(default_factory=dict)
+
+    @cached_property
+    def reader(self) -> _native.Reader:
+        """Answers single queries of vector and text natively. The tokenizer is parsed when this is first used."""
+        terms = self.model.terms
+        if terms is None or terms.tokenizer.pieces is None:
+            return self.vector_reader
+        return self._reader(terms.tokenizer.pieces, terms.tokenizer.dropped, terms.mean_scores)
+
+    @cached_property
+    def vector_reader(self) -> _native.Reader:
+        """Answers single queries of a vector alone natively."""
+        return self._reader(None, None, None)
+
+    def _reader(self, *text: Any) -> _native.Reader:
+        ids = [live.segment.ids for live in self.snapshot.segments]
+        return _native.Reader(self.model.native, self.snapshot.native, ids, *text)

@@ -1,0 +1,247 @@
+"""What is a segment? An immutable set of filed documents, as arrays that are the same in memory and on disk.
+
+Documents are numbered by cluster (``doc``). Ids, text and payload stay in order of arrival (``row``). ``FORMAT.md``
+describes every array.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from hi2 import _native
+from hi2.data.cache import LruCache
+from hi2.data.ids import IdColumn
+from hi2.data.ragged import Ragged
+from hi2.errors import FormatError
+from hi2.filters.columns import Columns
+from hi2.state.model import Model
+from hi2.types import I64, U32, U64, Array, Bytes, Id
+
+_LENGTH_TYPES = {1: np.uint8, 2: np.uint16, 4: np.uint32}
+
+
+def width(largest: int) -> int:
+    """Return how many bits a packed value up to ``largest`` takes."""
+    return max(1, int(largest).bit_length())
+
+
+@dataclass(frozen=True)
+class SegmentMeta:
+    """The counts that are needed to read a segment's arrays."""
+
+    n_docs: int
+    ids: str
+    n_runs: int = 0
+    n_copy_lists: int = 0
+    n_term_lists: int = 0
+    pruned_lists: int = 0
+    pruned_postings: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the counts as JSON data."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> SegmentMeta:
+        """Return what ``to_json`` wrote."""
+        meta = cls(**{**data, "ids": str(data["ids"])})
+        counts = [value for key, value in asdict(meta).items() if key != "ids"]
+        if meta.ids not in ("int", "str") or any(not isinstance(n, int) or not 0 <= n < 2**40 for n in counts):
+            raise ValueError("a segment's numbers are out of range")
+        return meta
+
+
+class Segment:
+    """Filed documents, ready to search. The constructor checks shapes and directories, not contents."""
+
+    def __init__(self, model: Model, meta: SegmentMeta, arrays: Mapping[str, Array]) -> None:
+        self.meta = meta
+        self.arrays = arrays
+        #: The documents that match a filter, by filter: one bit per document, deleted documents included.
+        self.matches: LruCache[Bytes] = LruCache()
+        try:
+            self.native = self._native_segment(model)
+            self.ids = self._native_ids()
+        except KeyError as error:
+            raise FormatError(f"A segment has no array {error}.") from error
+        except (ValueError, TypeError) as error:
+            raise FormatError(f"The index is damaged: {error}. Run verify() to find the file.") from error
+        if "stored_ends.npy" in arrays and arrays["stored_ends.npy"].shape != (meta.n_docs,):
+            raise FormatError("The index is damaged: stored_ends.npy is not one end a document.")
+
+    def _native_segment(self, model: Model) -> _native.Segment:
+        meta, arrays = self.meta, self.arrays
+        clusters = copies = terms = None
+        if model.clusters is not None:
+            clusters = self._directory("cluster", meta.n_runs, model.n_clusters, meta.n_docs)
+        if meta.n_copy_lists:
+            copies = self._lists("copy", meta.n_copy_lists, model.n_clusters, 0)
+        if model.terms is not None:
+            terms = self._lists("term", meta.n_term_lists, model.n_terms, rank_bits(model))
+        codes, refine = arrays["codes.npy"], arrays["refine_codes.npy"] if model.refine is not None else None
+        for name, codec in (("codes.npy", model.codec), ("refine_codes.npy", model.refine)):
+            if codec is not None and arrays[name].shape != (meta.n_docs, codec.code_bytes):
+                raise FormatError(f"The index is damaged: {name} is not {codec.code_bytes} bytes a document.")
+        return _native.Segment(
+            n_docs=meta.n_docs,
+            codes=codes,
+            refine_codes=refine,
+            rows=arrays["rows.npy"],
+            row_bits=width(meta.n_docs - 1),
+            n_clusters=model.n_clusters,
+            clusters=clusters,
+            copies=copies,
+            n_terms=model.n_terms,
+            terms=terms,
+        )
+
+    def _directory(self, name: str, n: int, n_keys: int, end: int) -> tuple[Bytes, int, Bytes, int, int]:
+        keys, offsets = self.arrays[f"{name}_keys.npy"], self.arrays[f"{name}_offsets.npy"]
+        return keys, width(n_keys - 1), offsets, width(end), n
+
+    def _lists(self, name: str, n: int, n_keys: int, bits: int) -> tuple[Any, Bytes, int]:
+        blob = self.arrays[f"{name}_lists.npy"]
+        return self._directory(name, n, n_keys, len(blob) - _native.PADDING), blob, bits
+
+    def _native_ids(self) -> _native.Ids:
+        arrays, bits = self.arrays, width(self.meta.n_docs - 1)
+        if self.meta.ids == "int":
+            ids = _native.Ids.integers(arrays["ids.npy"], arrays["by_id.npy"], arrays["rows.npy"], bits)
+        else:
+            lengths = arrays["id_lengths.npy"]
+            ids = _native.Ids.strings(
+                lengths.view(np.uint8),
+                lengths.dtype.itemsize,
+                arrays["id_positions.npy"],
+                arrays["id_characters.npy"],
+                arrays["by_id.npy"],
+                arrays["rows.npy"],
+                bits,
+            )
+        if len(ids) != self.meta.n_docs:
+            raise FormatError(f"The index is damaged: {len(ids)} ids for {self.meta.n_docs} documents.")
+        return ids
+
+    @property
+    def n_docs(self) -> int:
+        """How many documents were filed, deleted ones included."""
+        return self.meta.n_docs
+
+    @property
+    def n_bytes(self) -> dict[str, int]:
+        """Bytes by array."""
+        return {name: int(array.nbytes) for name, array in self.arrays.items()}
+
+    @cached_property
+    def rows(self) -> I64:
+        """The arrival row of every document."""
+        rows = _native.unpack(self.arrays["rows.npy"], width(self.n_docs - 1), self.n_docs).astype(np.int64)
+        if len(rows) and rows.max() >= self.n_docs:
+            raise FormatError("The index is damaged: a document's row does not exist. Run verify() to find the file.")
+        return rows
+
+    def labels(self) -> U32:
+        """Return the cluster of every document; all 0 without clusters."""
+        keys, offsets = self.native.clusters()
+        if not len(keys):
+            return np.zeros(self.n_docs, np.uint32)
+        return np.repeat(keys, np.diff(offsets).astype(np.int64))
+
+    def row_of(self, doc: int) -> int:
+        """Return one document's row."""
+        bits = width(self.n_docs - 1)
+        at = doc * bits
+        word = int.from_bytes(self.arrays["rows.npy"][at >> 3 : (at >> 3) + 8].tobytes(), "little")
+        return (word >> (at & 7)) & ((1 << bits) - 1)
+
+    def id_column(self) -> IdColumn:
+        """Return all ids in order of arrival."""
+        if self.meta.ids == "int":
+            return IdColumn(np.asarray(self.arrays["ids.npy"]))
+        ends = np.cumsum(self.arrays["id_lengths.npy"], dtype=np.uint64)
+        if len(ends) and ends[-1] != len(self.arrays["id_characters.npy"]):
+            raise FormatError("The index is damaged: id lengths do not add up to the stored characters.")
+        return IdColumn(Ragged(ends, self.arrays["id_characters.npy"]))
+
+    def take_ids(self, rows: U32) -> list[Id]:
+        """Return the ids of some rows."""
+        return self.ids.take(rows)
+
+    @cached_property
+    def columns(self) -> Columns:
+        """The payload as typed columns; built from the stored lines where no columns are stored."""
+        if "columns.json" in self.arrays:
+            return Columns.read(self.arrays, self.n_docs)
+        if not self.keeps_documents:
+            return Columns(self.n_docs, [])
+        docs = np.empty(self.n_docs, np.int64)
+        docs[self.rows] = np.arange(self.n_docs)
+        return Columns.of_lines(self.stored_column().rows(), docs)
+
+    # -- stored text and payload --------------------------------------------------------------------------------------
+
+    @property
+    def keeps_documents(self) -> bool:
+        """Whether text or payload is stored."""
+        return "stored_ends.npy" in self.arrays
+
+    def stored_column(self) -> Ragged:
+        """Return the stored JSON lines in order of arrival."""
+        ends, data = self.arrays["stored_ends.npy"], self.arrays["stored.jsonl"]
+        if len(ends) and (ends[-1] != len(data) or np.any(ends[1:] < ends[:-1])):
+            raise FormatError("The index is damaged: stored_ends.npy does not fit stored.jsonl.")
+        return Ragged(ends, data)
+
+    def stored(self, row: int) -> dict[str, Any]:
+        """Return the stored text and payload of one row, {} if nothing is stored."""
+        if not self.keeps_documents:
+            return {}
+        ends, data = self.arrays["stored_ends.npy"], self.arrays["stored.jsonl"]
+        begin, end = int(ends[row - 1]) if row else 0, int(ends[row])
+        if not begin <= end <= len(data):
+            raise FormatError("The index is damaged: stored_ends.npy does not fit stored.jsonl.")
+        try:
+            value = json.loads(data[begin:end].tobytes())
+        except (ValueError, RecursionError) as error:
+            raise FormatError(f"The index is damaged: stored.jsonl has a line that is not JSON ({error}).") from error
+        if not isinstance(value, dict):
+            raise FormatError("The index is damaged: stored.jsonl has a line that is not an object.")
+        return value
+
+
+def rank_bits(model: Model) -> int:
+    """Return how many bits the rank of a posting takes."""
+    return 0 if model.per_doc <= 1 else width(model.per_doc - 1)
+
+
+def alive_bits(flags: Iterable[bool] | Array) -> Bytes:
+    """Return one bit per document; document 0 is the lowest bit of byte 0."""
+    return np.packbits(np.asarray(flags, bool), bitorder="little")
+
+
+def alive_flags(bits: Bytes | None, n_docs: int) -> Array:
+    """Return one boolean per document."""
+    if bits is None:
+        return np.ones(n_docs, bool)
+    return np.unpackbits(bits, count=n_docs, bitorder="little").astype(bool)
+
+
+def id_arrays(column: IdColumn) -> dict[str, Array]:
+    """Return the arrays that ids are stored in."""
+    if not isinstance(column.values, Ragged):
+        return {"ids.npy": column.values}
+    lengths = column.values.lengths
+    longest = int(lengths.max()) if len(lengths) else 0
+    size = 1 if longest < 1 << 8 else 2 if longest < 1 << 16 else 4
+    begins: U64 = column.values.ends - lengths
+    return {
+        "id_lengths.npy": lengths.astype(_LENGTH_TYPES[size]),
+        "id_positions.npy": np.ascontiguousarray(begins[:: _native.ID_BLOCK]),
+        "id_characters.npy": column.values.data,
+    }

@@ -1,0 +1,150 @@
+"""What does the index hold at one moment? Its segments, and which of their documents are alive. Immutable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from hi2 import _native
+from hi2.data.cache import LruCache
+from hi2.data.ids import check_id
+from hi2.errors import invalid
+from hi2.state.segment import Segment, alive_bits, alive_flags
+from hi2.types import Array, Bytes, Id
+
+
+@dataclass(frozen=True)
+class LiveSegment:
+    """A segment and its alive bits; None if all documents are alive."""
+
+    segment: Segment
+    alive: Bytes | None = None
+    #: The living documents that match a filter, by filter.
+    matches: LruCache[Any] = field(default_factory=LruCache, compare=False, repr=False)
+
+    @cached_property
+    def n_alive(self) -> int:
+        """How many documents are alive."""
+        return int(self.flags().sum()) if self.alive is not None else self.segment.n_docs
+
+    def flags(self) -> Array:
+        """Return one boolean per document: whether it is alive."""
+        return alive_flags(self.alive, self.segment.n_docs)
+
+    def has(self, doc: int) -> bool:
+        """Return whether a document is alive."""
+        return self.alive is None or bool(self.alive[doc >> 3] >> (doc & 7) & 1)
+
+    def without(self, docs: Sequence[int]) -> LiveSegment:
+        """Return the segment without some documents; this one stays as it is."""
+        flags = self.flags()
+        flags[list(docs)] = False
+        return LiveSegment(self.segment, alive_bits(flags))
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a document is: the position of its segment, and its ordinal there."""
+
+    segment: int
+    doc: int
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The segments in order of arrival."""
+
+    segments: tuple[LiveSegment, ...] = ()
+
+    @cached_property
+    def n_alive(self) -> int:
+        """How many documents are alive."""
+        return sum(live.n_alive for live in self.segments)
+
+    @cached_property
+    def native(self) -> list[tuple[_native.Segment, Bytes | None]]:
+        """The segments as the native search takes them."""
+        return [(live.segment.native, live.alive) for live in self.segments]
+
+    @property
+    def id_kind(self) -> str | None:
+        """'int' or 'str'; None while there are no documents."""
+        return self.segments[0].segment.meta.ids if self.segments else None
+
+    def find(self, ids: Sequence[Id]) -> list[Place | None]:
+        """Return where the living document of every id is, None where there is none."""
+        places: list[Place | None] = [None] * len(ids)
+        for position, live in enumerate(self.segments):
+            for i, doc in enumerate(live.segment.ids.find(list(ids)).tolist()):
+                if doc >= 0 and live.has(doc):
+                    places[i] = Place(position, doc)
+        return places
+
+    def has(self, id: object) -> bool:
+        """Return whether a document of this id is alive."""
+        known = isinstance(id, (int, str, np.integer)) and not isinstance(id, bool)
+        return known and self.find([check_id(id)])[0] is not None
+
+    def ids(self) -> list[Id]:
+        """Return the ids of all living documents in order of arrival."""
+        found: list[Id] = []
+        for live in self.segments:
+            rows = np.sort(live.segment.rows[live.flags()])
+            found.extend(live.segment.take_ids(rows.astype(np.uint32)))
+        return found
+
+    def without(self, places: Sequence[Place]) -> Snapshot:
+        """Return the snapshot without some documents, and without segments that become empty."""
+        dead: dict[int, list[int]] = {}
+        for place in places:
+            dead.setdefault(place.segment, []).append(place.doc)
+        segments = [live.without(dead[i]) if i in dead else live for i, live in enumerate(self.segments)]
+        return Snapshot(tuple(live for live in segments if live.n_alive))
+
+    def plus(self, segment: Segment) -> Snapshot:
+        """Return the snapshot with one more segment."""
+        return Snapshot((*self.segments, LiveSegment(segment)))
+
+    def with_merged(self, begin: int, end: int, segment: Segment | None) -> Snapshot:
+        """Return the snapshot with segments [begin, end) replaced by one, or by nothing."""
+        middle = () if segment is None else (LiveSegment(segment),)
+        return replace(self, segments=(*self.segments[:begin], *middle, *self.segments[end:]))
+
+
+EMPTY = Snapshot()
+
+
+def row_ids(snapshot: Snapshot, segments: Array, rows: Array) -> list[Id]:
+    """Return the ids of hits given as (segment position, row) pairs."""
+    if len(snapshot.segments) == 1:
+        return snapshot.segments[0].segment.take_ids(np.ascontiguousarray(rows, np.uint32))
+    ids: list[Id] = [0] * len(rows)
+    for position in np.unique(segments):
+        places = np.flatnonzero(segments == position)
+        segment = snapshot.segments[int(position)].segment
+        for place, found in zip(places, segment.take_ids(np.ascontiguousarray(rows[places], np.uint32)), strict=True):
+            ids[place] = found
+    return ids
+
+
+def stored_documents(snapshot: Snapshot, ids: Sequence[Id]) -> list[dict[str, Any]]:
+    """Return the stored text and payload of some documents."""
+    stored = []
+    for id, place in zip(ids, snapshot.find(ids), strict=True):
+        if place is None:
+            raise invalid("ids", "in the index", repr(id))
+        segment = snapshot.segments[place.segment].segment
+        stored.append({"id": id, **segment.stored(segment.row_of(place.doc))})
+    return stored
+
+
+def stored_texts(snapshot: Snapshot) -> list[str]:
+    """Return the texts of all living documents in order of arrival; refuse if one has none."""
+    stored = stored_documents(snapshot, snapshot.ids())
+    if not all("text" in own for own in stored):
+        raise invalid("texts", "given: this index keeps none, or not all (keep_text=True would)", None)
+    return [own["text"] for own in stored]

@@ -1,1 +1,0 @@
-"""Arrays on disk, and how a set of them is committed at once."""

@@ -1,0 +1,171 @@
+"""How is an array written and mapped? As a plain ``.npy`` file, written once and checked against the manifest.
+
+Files are written with ``write``, never through a memory map, so a full disk is an exception and not a signal. A file
+whose name does not end in ``.npy`` holds bytes without a header.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hi2.errors import FormatError
+from hi2.types import Array
+
+HEADER_ALIGNMENT = 64
+
+
+@dataclass(frozen=True)
+class FileEntry:
+    """What the manifest says about a file."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    bytes: int
+    sha256: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry as JSON data."""
+        return {"dtype": self.dtype, "shape": list(self.shape), "bytes": self.bytes, "sha256": self.sha256}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> FileEntry:
+        """Return the entry that ``to_json`` wrote."""
+        shape = tuple(int(n) for n in data["shape"])
+        if any(n < 0 for n in shape):
+            raise ValueError("a negative shape")
+        return cls(str(data["dtype"]), shape, int(data["bytes"]), str(data["sha256"]))
+
+
+class Sink(Protocol):
+    """Where the arrays of a segment or a model go."""
+
+    def put(self, name: str, dtype: npt.DTypeLike, shape: tuple[int, ...], blocks: Iterable[Array]) -> None:
+        """Store the blocks, concatenated, as one array."""
+        ...
+
+
+class MemorySink:
+    """Keeps arrays in memory."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, Array] = {}
+
+    def put(self, name: str, dtype: npt.DTypeLike, shape: tuple[int, ...], blocks: Iterable[Array]) -> None:
+        """Store the blocks, concatenated, as one array."""
+        array = np.empty(shape, dtype)
+        at = 0
+        for block in blocks:
+            array[at : at + len(block)] = block
+            at += len(block)
+        if at != shape[0]:
+            raise AssertionError(f"{name}: {at} of {shape[0]} rows were written")
+        array.flags.writeable = False
+        self.arrays[name] = array
+
+
+class FolderSink:
+    """Writes arrays as files of a new folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.entries: dict[str, FileEntry] = {}
+        folder.mkdir()
+
+    def put(self, name: str, dtype: npt.DTypeLike, shape: tuple[int, ...], blocks: Iterable[Array]) -> None:
+        """Store the blocks, concatenated, as one array."""
+        self.entries[name] = write_file(self.folder / name, dtype, shape, blocks)
+
+
+def put_array(sink: Sink, name: str, array: Array) -> None:
+    """Store one array."""
+    sink.put(name, array.dtype, array.shape, [array] if array.shape[0] else [])
+
+
+def npy_header(dtype: npt.DTypeLike, shape: tuple[int, ...]) -> bytes:
+    """Return the ``.npy`` header (version 1.0) of a C-ordered array; equal for equal dtype and shape."""
+    description = np.dtype(dtype).str
+    text = f"{{'descr': '{description}', 'fortran_order': False, 'shape': {tuple(int(n) for n in shape)}, }}"
+    start = 10 + len(text) + 1
+    padded = text + " " * (-start % HEADER_ALIGNMENT) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(padded).to_bytes(2, "little") + padded.encode("latin-1")
+
+
+def write_file(path: Path, dtype: npt.DTypeLike, shape: tuple[int, ...], blocks: Iterable[Array]) -> FileEntry:
+    """Write a new file, flush it to the disk, and return its manifest entry."""
+    digest = hashlib.sha256()
+    size = 0
+    with path.open("xb") as file:
+        if path.suffix == ".npy":
+            header = npy_header(dtype, shape)
+            digest.update(header)
+            size += file.write(header)
+        for block in blocks:
+            data = np.ascontiguousarray(block, dtype).reshape(-1).view(np.uint8).data
+            digest.update(data)
+            size += file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    expected = prod(shape) * np.dtype(dtype).itemsize
+    if size - (len(npy_header(dtype, shape)) if path.suffix == ".npy" else 0) != expected:
+        raise AssertionError(f"{path.name}: {size} bytes were written for shape {shape}")
+    return FileEntry(np.dtype(dtype).str, tuple(shape), size, digest.hexdigest())
+
+
+def map_file(path: Path, entry: FileEntry, *, mmap: bool = True) -> Array:
+    """Return a file's array, mapped or read; its size and header must be what the manifest says."""
+    try:
+        dtype = np.dtype(entry.dtype)
+        header = npy_header(dtype, entry.shape) if path.suffix == ".npy" else b""
+        expected = len(header) + prod(entry.shape) * dtype.itemsize
+    except (TypeError, ValueError, OverflowError) as error:
+        raise FormatError(f"{path}: the manifest describes no array ({error}).") from error
+    if dtype.hasobject:
+        raise FormatError(f"{path}: the manifest describes an array of objects.")
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size != expected or size != entry.bytes:
+            raise FormatError(f"{path}: {size} bytes where the manifest says {entry.bytes}; restore the file.")
+        if file.read(len(header)) != header:
+            raise FormatError(f"{path}: its header is not the array the manifest describes; restore the file.")
+        if prod(entry.shape) == 0:
+            return np.zeros(entry.shape, dtype)
+        if mmap:
+            return np.memmap(file, dtype, "r", len(header), entry.shape).view(np.ndarray)
+        array = np.fromfile(file, dtype).reshape(entry.shape)
+        array.flags.writeable = False
+        return array
+
+
+def check_file(path: Path, entry: FileEntry) -> None:
+    """Raise FormatError unless the file's bytes are those that were written."""
+    digest = hashlib.sha256()
+    try:
+        with path.open("rb") as file:
+            for block in iter(lambda: file.read(1 << 20), b""):
+                digest.update(block)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise FormatError(f"{path}: cannot be read ({error}).") from error
+    _check_digest(path, entry, digest.hexdigest())
+
+
+def check_array(path: Path, entry: FileEntry, array: Array) -> None:
+    """Raise FormatError unless an open array is the one that was written to the file."""
+    digest = hashlib.sha256(npy_header(array.dtype, array.shape) if path.suffix == ".npy" else b"")
+    digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    _check_digest(path, entry, digest.hexdigest())
+
+
+def _check_digest(path: Path, entry: FileEntry, digest: str) -> None:
+    if digest != entry.sha256:
+        raise FormatError(f"{path}: its checksum is not the manifest's; restore the file.")

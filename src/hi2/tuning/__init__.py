@@ -1,0 +1,1 @@
+"""Which setting of a search reaches a goal, and what lists promise."""
