@@ -1,4 +1,4 @@
-"""A collection where BM25 must fail: every document's topic is a word, its noise is rarer."""
+"""A collection where BM25 must fail: the word of a document's topic is more frequent than its random words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib import resources
 import numpy as np
 import pytest
 
-N_TOPICS, DOCS_A_TOPIC = 24, 12
+N_TOPICS, DOCS_PER_TOPIC = 24, 12
 
 
 @dataclass(frozen=True)
@@ -25,19 +25,54 @@ class Topics:
 def topics() -> Topics:
     random = np.random.default_rng(7)
     centres = random.standard_normal((N_TOPICS, 16)).astype(np.float32)
-    topic = np.repeat(np.arange(N_TOPICS), DOCS_A_TOPIC)
+    topic = np.repeat(np.arange(N_TOPICS), DOCS_PER_TOPIC)
     vectors = centres[topic] + 0.3 * random.standard_normal((len(topic), 16)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     vocabulary = resources.files("hi2.text").joinpath("bert-base-uncased.txt").read_text(encoding="utf-8").split("\n")
     rare = [token for token in vocabulary[6000:8000] if token.isalpha() and token.isascii() and token not in NAMES]
     noise = random.permutation(np.tile(rare[:800], 3))[: 8 * len(topic)].reshape(len(topic), 8)
-    texts = [" ".join([NAMES[t], *own, "the"]) for t, own in zip(topic, noise, strict=True)]
+    texts = [" ".join([NAMES[t], *words, "the"]) for t, words in zip(topic, noise, strict=True)]
     asked = random.integers(0, N_TOPICS, 400)
     query_vectors = centres[asked] + 0.3 * random.standard_normal((400, 16)).astype(np.float32)
     query_vectors /= np.linalg.norm(query_vectors, axis=1, keepdims=True)
     queries = [f"what is the {NAMES[t]}" for t in asked]
     positives = [np.flatnonzero(topic == t)[:3].tolist() for t in asked]
     return Topics(vectors.astype(np.float32), texts, topic, queries, query_vectors.astype(np.float32), positives)
+
+
+@pytest.fixture(scope="session")
+def light_parts(topics):
+    """Parts trained with the settings of ``teaching.LIGHT``."""
+    pytest.importorskip("torch", reason="needs the extra 'train'")
+    import teaching
+
+    return teaching.train(topics)
+
+
+@pytest.fixture(scope="session")
+def tiny_bert(tmp_path_factory):
+    """The folder of a small random BERT with the whole vocabulary."""
+    torch = pytest.importorskip("torch", reason="needs the extra 'train'")
+    transformers = pytest.importorskip("transformers", reason="needs the extra 'train'")
+    folder = tmp_path_factory.mktemp("bert")
+    vocabulary = resources.files("hi2.text").joinpath("bert-base-uncased.txt").read_text(encoding="utf-8")
+    (folder / "vocab.txt").write_text(vocabulary, encoding="utf-8")
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        hidden_size=64, num_hidden_layers=2, num_attention_heads=2, intermediate_size=128, initializer_range=0.2
+    )
+    transformers.BertModel(config).save_pretrained(folder)
+    transformers.BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture
+def float64():
+    """Make float64 the default dtype of torch, which finite differences need."""
+    torch = pytest.importorskip("torch", reason="needs the extra 'train'")
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
 
 
 NAMES = [

@@ -1,4 +1,4 @@
-"""``hi2 train`` from an index or a collection, what it writes, and what it refuses in one line."""
+"""``hi2 train`` on an index or a collection: what it writes, and its one-line errors."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def run(*arguments, code=0):
 
 @pytest.fixture(scope="module")
 def folder(topics, tmp_path_factory):
-    """The topics as a BEIR folder with vectors, an index that keeps its texts, queries and judgements beside it."""
+    """The topics as a BEIR folder with vectors, queries and judgements."""
     folder = tmp_path_factory.mktemp("data") / "topics"
     (folder / "qrels").mkdir(parents=True)
     (folder / "given").mkdir()
     lines = [json.dumps({"_id": f"d{i}", "text": text}) for i, text in enumerate(topics.texts)]
     (folder / "corpus.jsonl").write_text("\n".join(lines))
     asked = [f"{text} {i}" for i, text in enumerate(topics.queries)]
-    asked[7] = asked[360].upper()  # one question is in train and in test
+    asked[7] = asked[360].upper()  # one question is in both train and test
     lines = [json.dumps({"_id": f"q{i}", "text": text}) for i, text in enumerate(asked)]
     (folder / "queries.jsonl").write_text("\n".join(lines))
     grades = [[f"q{i}\td{d}\t1" for d in own] for i, own in enumerate(topics.positives)]
@@ -40,7 +40,7 @@ def folder(topics, tmp_path_factory):
     return folder
 
 
-def test_a_collection_is_trained_on_without_its_test_questions(folder, topics, tmp_path):
+def test_test_questions_of_a_collection_are_not_trained_on(folder, topics, tmp_path):
     pytest.importorskip("torch", reason="needs the extra 'train'")
     given = ("--data", folder, "--vectors", folder / "given", "--light", "--batch", 32, "--epochs", 2, "--rate", 0.02)
     done = run("train", *given, "--out", tmp_path / "parts")
@@ -54,7 +54,7 @@ def test_a_collection_is_trained_on_without_its_test_questions(folder, topics, t
     assert "without trained parts" in again.stderr
 
 
-def test_an_index_is_trained_for_and_refitted(folder, topics, tmp_path):
+def test_an_index_is_trained_and_refitted(folder, topics, tmp_path):
     pytest.importorskip("torch", reason="needs the extra 'train'")
     built = hi2.HybridIndex.build(
         topics.vectors,
@@ -74,12 +74,12 @@ def test_an_index_is_trained_for_and_refitted(folder, topics, tmp_path):
     run("train", *common, "--qrels", grades, "--out", tmp_path / "labelled")
     free, labelled = (hi2.Parts.load(tmp_path / name).record for name in ("free", "labelled"))
     assert (free["labels"], labelled["labels"]) == (False, True)
-    assert labelled["n_queries"] + labelled["n_dev"] == 300  # the others have no positive
+    assert labelled["n_queries"] + labelled["n_dev"] == 300  # the other queries have no positive
     refitted = hi2.HybridIndex.open(tmp_path / "a.hi2").refit(tmp_path / "free")
     query = topics.queries[0], topics.query_vectors[0]
-    own = topics.topic[topics.positives[0][0]]
+    topic = topics.topic[topics.positives[0][0]]
     found = refitted.search(query[1], query[0], clusters=0, k=50).ids
-    assert sum(topics.topic[int(id[1:])] == own for id in found) > 6
+    assert sum(topics.topic[int(id[1:])] == topic for id in found) > 6
     assert len(built.search(query[1], query[0], clusters=0, k=50).ids) <= 3
 
 
@@ -95,7 +95,7 @@ def test_an_index_is_trained_for_and_refitted(folder, topics, tmp_path):
         (["--out", "x", "--data", "d", "--light", "--method", "ivf"], "--method"),
     ],
 )
-def test_refusals(arguments, message, tmp_path, monkeypatch):
+def test_bad_arguments_are_refused_in_one_line(arguments, message, tmp_path, monkeypatch):
     pytest.importorskip("torch", reason="needs the extra 'train'")
     monkeypatch.chdir(tmp_path)
     done = run("train", *arguments, code=2)

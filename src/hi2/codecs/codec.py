@@ -1,4 +1,4 @@
-"""What is a codec? A spec that is fitted to vectors and then scores their codes natively."""
+"""What is a codec? A spec is fitted to vectors; the fitted codec encodes them, and native code scores the codes."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ import numpy as np
 from hi2 import _native
 from hi2.types import Array, Bytes, Floats
 
-#: Arrays whose names begin so choose codes; those of the same name without it score them.
-ENCODING = "encoding_"
-#: The array that says by which linear map of queries the others were changed.
+#: An array with this prefix is used to encode, and the array of the same name without it to score. Without such an
+#: array, one array does both.
+ENCODING_PREFIX = "encoding_"
+#: The linear map of queries that was folded into the other arrays.
 QUERY_MAP = "query_map"
 
 
 class CodecSpec(Protocol):
-    """How vectors are stored: chosen before anything is fitted."""
+    """How vectors are stored; chosen before anything is fitted."""
 
-    #: Whether codes hold the vector less its cluster's anchor.
     @property
     def residual(self) -> bool:
-        """Whether codes are relative to the document's cluster."""
+        """Whether codes encode the difference between a vector and the anchor of its cluster."""
         ...
 
-    #: How many vectors ``fit`` makes use of.
+    #: How many vectors ``fit`` uses.
     sample_size: ClassVar[int]
 
     def fit(self, sample: Floats, *, threads: int) -> Codec:
@@ -35,34 +35,34 @@ class CodecSpec(Protocol):
         ...
 
     def restore(self, dim: int, arrays: Mapping[str, Array]) -> Codec:
-        """Return the codec whose fitted arrays were stored."""
+        """Return the codec with these fitted arrays."""
         ...
 
 
 @dataclass(frozen=True)
 class Codec:
-    """A fitted codec: immutable, scored by native code."""
+    """A fitted codec; immutable. Native code scores its codes."""
 
     spec: CodecSpec
     arrays: Mapping[str, Array]
     native: _native.Codec
-    #: What chooses codes where that is not what scores them: training moves codewords and leaves codes alone.
+    #: Encodes vectors if ``native`` does not: training moves the codewords that score, while codes stay as they are.
     encoding: _native.Codec | None = None
 
     @property
     def encoding_name(self) -> str:
-        """Names what chooses codes: codes of two codecs with one name are the same."""
+        """A hash of what encoding depends on: codecs with the same one give the same codes."""
         digest = hashlib.sha256(repr(self.spec).encode())
-        for name in sorted(name for name in self.arrays if not name.startswith(ENCODING) and name != QUERY_MAP):
-            array = self.arrays.get(ENCODING + name, self.arrays[name])
+        for name in sorted(name for name in self.arrays if not name.startswith(ENCODING_PREFIX) and name != QUERY_MAP):
+            array = self.arrays.get(ENCODING_PREFIX + name, self.arrays[name])
             if name == "rotation" and np.array_equal(array, np.eye(*array.shape)):
-                continue  # codes are the same without it
+                continue  # the identity does not change codes
             digest.update(name.encode() + np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
     @property
     def query_map(self) -> Floats | None:
-        """The linear map of queries that scoring has taken up, None for none."""
+        """The linear map of queries that was folded into the codec, or None."""
         return self.arrays.get(QUERY_MAP)
 
     @property
@@ -72,7 +72,7 @@ class Codec:
 
     @property
     def code_bytes(self) -> int:
-        """Bytes a document."""
+        """Bytes per document."""
         return self.native.code_bytes
 
     def encode(self, vectors: Floats, *, threads: int = 1) -> Bytes:

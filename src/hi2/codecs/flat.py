@@ -1,4 +1,4 @@
-"""Full float32 vectors: exact scores, 4 · dim bytes a document."""
+"""Full float32 vectors: exact scores, 4 · dim bytes per document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Half precision: float16, exact to three digits, 2 · dim bytes a document."""
+"""Half precision: float16, exact to three digits, 2 · dim bytes per document."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hi2.types import Array, Floats
 
 @dataclass(frozen=True)
 class Half:
-    """Keep the vectors in float16; values beyond 65,504 are cut there.
+    """Keep the vectors in float16; values beyond ±65,504 are clipped.
 
     >>> Half()
     Half()

@@ -16,14 +16,14 @@ from hi2.types import Array, Floats
 
 @dataclass(frozen=True)
 class OPQ(PQ):
-    """PQ after a learned rotation that spreads what matters evenly over the subspaces.
+    """PQ after a learned rotation that spreads the variance evenly over the subspaces.
 
     >>> OPQ(subspaces=96)
     OPQ(subspaces=96, bits=8, residual=False)
     """
 
-    #: The rotation is learned on fewer points, in fewer rounds, than faiss would by itself (50 rounds): on MiniLM
-    #: vectors the reconstruction error has settled by then, and the codebooks are trained on the whole sample.
+    #: The rotation is learned from fewer points and in fewer rounds than faiss's default (50 rounds). On MiniLM vectors
+    #: the reconstruction error has converged by then. The codebooks are trained on the whole sample.
     rotation_sample: ClassVar[int] = 32 * 1024
     rotation_rounds: ClassVar[int] = 12
 
@@ -41,7 +41,7 @@ class OPQ(PQ):
 
     def _rotation(self, faiss: Any, padded: Floats, subspaces: int) -> Floats:
         dim = padded.shape[1]
-        if len(padded) <= 1 << self.bits:  # as many codewords as points: nothing to learn
+        if len(padded) <= 1 << self.bits:  # a codeword for every point: nothing to learn
             return np.eye(dim, dtype=np.float32)
         opq = faiss.OPQMatrix(dim, subspaces)
         opq.niter = self.rotation_rounds

@@ -10,7 +10,7 @@ import numpy as np
 
 from hi2 import _native
 from hi2.arguments import integer, normalise_integers
-from hi2.codecs.codec import ENCODING, QUERY_MAP, Codec
+from hi2.codecs.codec import ENCODING_PREFIX, QUERY_MAP, Codec
 from hi2.errors import invalid
 from hi2.faiss_training import pinned_faiss, train_codebooks
 from hi2.types import Array, Floats
@@ -18,11 +18,11 @@ from hi2.types import Array, Floats
 
 @dataclass(frozen=True)
 class PQ:
-    """Cut a vector into ``subspaces`` pieces and store each as the nearest of 2^bits codewords.
+    """Split a vector into ``subspaces`` parts and store each as the nearest of 2^bits codewords.
 
-    ``subspaces=None`` takes dim / 8 (one byte for eight floats, 32 times smaller). A dimension that is not a multiple
-    of ``subspaces`` is padded with zeros. ``bits`` is 8 or 4. ``residual=True`` encodes the vector less the anchor of
-    its cluster, which spends the same bytes on less.
+    ``subspaces=None`` means dim / 8: one byte for eight floats, 32 times smaller. A dimension that is not a multiple of
+    ``subspaces`` is padded with zeros. ``bits`` is 8 or 4. ``residual=True`` encodes the difference between the vector
+    and the anchor of its cluster, which varies less and so loses less.
 
     >>> PQ(subspaces=48)
     PQ(subspaces=48, bits=8, residual=False)
@@ -61,12 +61,12 @@ class PQ:
 
 
 def restore_product(spec: PQ, dim: int, arrays: Mapping[str, Array]) -> Codec:
-    """Return the codec with these codebooks, and others that choose codes where training left those alone."""
+    """Return the codec with these codebooks, and a separate one that encodes if the arrays hold it."""
     own = {name: arrays[name] for name in ("codebooks", "rotation") if name in arrays}
     query_map = arrays.get(QUERY_MAP)
     if query_map is not None and (query_map.shape != (dim, dim) or query_map.dtype != np.float32):
         raise ValueError(f"a map of queries must be float32 of shape {(dim, dim)}, not {query_map.shape}")
-    before = {name: arrays[ENCODING + name] for name in own if ENCODING + name in arrays}
+    before = {name: arrays[ENCODING_PREFIX + name] for name in own if ENCODING_PREFIX + name in arrays}
     encoding = _product(dim, {**own, **before}) if before else None
     return Codec(spec, dict(arrays), _product(dim, own), encoding)
 

@@ -1,4 +1,4 @@
-"""RaBitQ: a few bits a dimension after a random rotation, with unbiased scores (Gao and Long, SIGMOD 2024)."""
+"""RaBitQ: a few bits per dimension after a random rotation, with unbiased scores (Gao and Long, SIGMOD 2024)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from hi2.types import Array, Floats
 
 @dataclass(frozen=True)
 class RaBitQ:
-    """Store ``bits`` bits a dimension and one float32 a document; fast to scan, best with a refine store.
+    """Store ``bits`` bits per dimension and one float32 per document; fast to scan, best with a refine store.
 
-    ``residual=True`` encodes the vector less the anchor of its cluster instead of the mean of all. Nothing is trained
-    but the mean; ``seed`` draws the rotation.
+    Codes encode the difference between the vector and the mean of all vectors or, with ``residual=True``, the anchor of
+    its cluster. Only the mean is fitted; ``seed`` determines the random rotation.
 
     >>> RaBitQ()
     RaBitQ(bits=1, residual=False, seed=0)
@@ -30,7 +30,7 @@ class RaBitQ:
     seed: int = 0
 
     sample_size: ClassVar[int] = 64 * 1024
-    #: Rounds of sign flips and Hadamard transforms; four mix every dimension with every other.
+    #: Rounds of sign flips and Hadamard transforms. Four mix every dimension with every other.
     rounds: ClassVar[int] = 4
 
     def __post_init__(self) -> None:
@@ -38,7 +38,7 @@ class RaBitQ:
         object.__setattr__(self, "residual", bool(self.residual))
 
     def fit(self, sample: Floats, *, threads: int) -> Codec:
-        """Return the codec centred on the mean of ``sample`` (n, dim)."""
+        """Return the codec with the mean of ``sample`` (n, dim) and a random rotation."""
         dim = sample.shape[1]
         signs = np.random.default_rng(self.seed).integers(0, 2, (self.rounds, dim), np.uint8)
         return self.restore(dim, {"middle": sample.mean(0, dtype=np.float64).astype(np.float32), "signs": signs})

@@ -1,4 +1,4 @@
-"""Scalar quantisation: one byte a dimension, between the extremes of the sample."""
+"""Scalar quantisation: one byte per dimension, between the extremes of the sample."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from hi2.types import Array, Floats
 
 @dataclass(frozen=True)
 class SQ8:
-    """Store every dimension as one of 255 even steps; four times smaller than float32 and as good in practice.
+    """Store every dimension as one of 255 equal steps; four times smaller than float32 and as good in practice.
 
-    ``residual=True`` encodes the vector less the anchor of its cluster: finer steps, and a sum more for every score.
+    ``residual=True`` encodes the difference between the vector and the anchor of its cluster. The steps are finer, and
+    every score costs one more addition.
 
     >>> SQ8()
     SQ8(residual=False)
@@ -31,12 +32,12 @@ class SQ8:
         object.__setattr__(self, "residual", bool(self.residual))
 
     def fit(self, sample: Floats, *, threads: int) -> Codec:
-        """Return the codec whose steps span ``sample`` (n, dim), and a tenth more for what the sample lacks."""
+        """Return the codec whose steps span ``sample`` (n, dim), plus a tenth for values beyond the sample's range."""
         low, high = sample.min(0), sample.max(0)
         middle = low / 2 + high / 2
-        # A dimension that never changes still needs a step.
-        reach = 1.1 * np.maximum(high - middle, max(1e-6 * float(np.abs(middle).max()), 1e-35))
-        return self.restore(sample.shape[1], {"middle": middle, "step": (reach / 127).astype(np.float32)})
+        # A constant dimension still needs a step above zero.
+        half_range = 1.1 * np.maximum(high - middle, max(1e-6 * float(np.abs(middle).max()), 1e-35))
+        return self.restore(sample.shape[1], {"middle": middle, "step": (half_range / 127).astype(np.float32)})
 
     def restore(self, dim: int, arrays: Mapping[str, Array]) -> Codec:
         """Return the codec with these steps."""

@@ -1,1 +1,1 @@
-"""Under which lists a document is filed, and which lists a query opens."""
+"""Which lists is a document filed under, and which lists does a query open?"""

@@ -1,7 +1,8 @@
 """Which cluster does a document belong to, and which does a query open? (§4.1 of the paper)
 
-``anchors`` decide where documents go and what residual codes are relative to; ``centroids`` decide which clusters a
-query opens. k-means gives both, identical; training may move the centroids and leaves the anchors alone.
+A cluster has an anchor and a centroid. Documents are assigned by ``anchors``, and residual codes are relative to them.
+Queries choose clusters by ``centroids``. After k-means the two are identical. Training may move the centroids; the
+anchors never change.
 """
 
 from __future__ import annotations
@@ -22,10 +23,13 @@ from hi2.types import U32, Array, Floats
 class KMeans:
     """Cluster the documents' vectors by k-means over a sample.
 
-    ``n_clusters=None`` takes 2·√N; never more than N. ``spherical`` keeps centroids at unit length, which inner product
-    needs: a long centroid would attract everything. ``points_per_cluster`` bounds the sample. ``copies`` files a
-    document that lies at a boundary under up to that many further clusters (SPANN, NeurIPS 2021): those whose distance
-    is within ``1 + copy_margin`` of the nearest and which no chosen cluster is nearer to than the document.
+    ``n_clusters=None`` means 2·√N clusters for N documents; there are never more than N. ``spherical`` keeps centroids
+    at unit length, which inner product needs: a long centroid would attract every document. ``points_per_cluster``
+    limits the size of the sample.
+
+    ``copies`` files a document near a boundary under up to that many further clusters (SPANN, NeurIPS 2021). A cluster
+    qualifies if its distance is at most ``1 + copy_margin`` times that of the nearest, and if it is nearer to the
+    document than to every cluster chosen before.
 
     >>> KMeans(10_000).n_clusters
     10000
@@ -56,7 +60,7 @@ class KMeans:
         return replace(self, n_clusters=min(wanted, n_docs))
 
     def sample_size(self, n_docs: int) -> int:
-        """Return how many vectors ``fit`` makes use of."""
+        """Return how many vectors ``fit`` uses."""
         return min(n_docs, (self.resolved(n_docs).n_clusters or 1) * self.points_per_cluster)
 
     def fit(self, sample: Floats, *, n_docs: int, threads: int) -> ClusterSelector:
@@ -109,12 +113,12 @@ class ClusterSelector:
     def default_probes(self) -> int:
         """How many clusters a query opens by default.
 
-        A constant: with 2·√N clusters the documents scored then grow as √N.
+        The number is constant. With 2·√N clusters, the documents scored then grow as √N.
         """
         return min(self.n_clusters, 16)
 
     def assign(self, vectors: Floats, *, threads: int = 1) -> tuple[U32, Array]:
-        """Return φ of every vector, and the (row, cluster) pairs of boundary copies, rows rising."""
+        """Return the cluster of every vector (φ), and the (row, cluster) pairs of boundary copies, ordered by row."""
         n_best = min(self.n_clusters, 1 if self.spec.copies == 0 else 2 * self.spec.copies + 2)
         labels, scores = _native.nearest(vectors, self.anchors, n_best, threads)
         if self.spec.copies == 0:
@@ -126,7 +130,7 @@ class ClusterSelector:
         return vectors - self.anchors[labels]
 
     def _copies(self, vectors: Floats, labels: U32, scores: Floats) -> Array:
-        """SPANN's closure: near enough, and not shadowed by a cluster already chosen."""
+        """Return the pairs of boundary copies: near enough, and not nearer to a chosen cluster than to the document."""
         norms = np.einsum("ij,ij->i", self.anchors, self.anchors)
         squared = np.maximum(np.einsum("ij,ij->i", vectors, vectors)[:, None] - 2 * scores + norms[labels], 0)
         distances = np.sqrt(squared)

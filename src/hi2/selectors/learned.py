@@ -1,7 +1,7 @@
-"""What does a trained scorer say of a text's tokens? A transformer and a small MLP, loaded when a text first needs it.
+"""How are terms scored by a trained model? A transformer and a small MLP score every token of a text.
 
-The scorer travels with an index as ``scorer.safetensors`` and ``scorer.json``, with the computation as an ONNX graph
-that holds no weights. It reads the index's own tokens.
+An index stores the scorer as ``scorer.safetensors`` and ``scorer.json``, with the computation as an ONNX graph without
+weights. It is loaded when the first text is scored. It uses the index's own tokenizer.
 """
 
 from __future__ import annotations
@@ -14,29 +14,36 @@ from typing import Any
 import numpy as np
 
 from hi2.errors import FormatError, MissingExtra
-from hi2.text.bags import Bags, largest
+from hi2.text.bags import Bags, max_score_per_term
 from hi2.text.tokenizer import Analyzer
 from hi2.types import I64, Array, Floats
 
 _TEXTS_AT_A_TIME = 32
 
 
-def framed(analyzer: Analyzer, texts: Sequence[str], max_tokens: int, begin: int, end: int) -> tuple[Array, I64]:
-    """Return the tokens of texts, each cut and put between the marks that begin and end it, and their offsets."""
+def encode_with_special_tokens(
+    analyzer: Analyzer, texts: Sequence[str], max_tokens: int, begin: int, end: int
+) -> tuple[Array, I64]:
+    """Return the tokens of texts and their offsets; each text starts with ``begin`` and ends with ``end``.
+
+    A text is truncated to ``max_tokens``, these two included.
+    """
     tokens, bounds = analyzer.encode(list(texts), max_tokens=max_tokens - 2)
     counts = np.diff(bounds).astype(np.int64) + 2
     offsets = np.append(0, np.cumsum(counts))
+    first, last = offsets[:-1], offsets[1:] - 1
     out = np.empty(int(offsets[-1]), np.int32)
-    inside = np.ones(len(out), bool)
-    inside[offsets[:-1]] = inside[offsets[1:] - 1] = False
-    out[inside] = tokens
-    out[offsets[:-1]] = begin
-    out[offsets[1:] - 1] = end
+    is_special = np.zeros(len(out), bool)
+    is_special[first] = True
+    is_special[last] = True
+    out[~is_special] = tokens
+    out[first] = begin
+    out[last] = end
     return out, offsets
 
 
-def padded(tokens: Array, offsets: I64, rows: Array) -> tuple[I64, I64]:
-    """Return the tokens and the mask of some texts, padded to the longest."""
+def pad_batch(tokens: Array, offsets: I64, rows: Array) -> tuple[I64, I64]:
+    """Return the tokens and the attention mask of some texts (n, longest), padded to the longest text."""
     lengths = np.diff(offsets)[rows]
     mask = (np.arange(int(lengths.max()))[None] < lengths[:, None]).astype(np.int64)
     ids = np.zeros(mask.shape, np.int64)
@@ -45,11 +52,11 @@ def padded(tokens: Array, offsets: I64, rows: Array) -> tuple[I64, I64]:
 
 
 class TermScorer:
-    """Scores of a text's terms by a transformer; needs torch and transformers, or onnxruntime."""
+    """Score the terms of texts by a transformer; needs torch and transformers, or onnxruntime."""
 
     def __init__(self, config: bytes, weights_file: Any, graph: Any = None) -> None:
         self.config = config
-        #: The bytes of an ONNX graph without weights, for machines without torch; None where none could be made.
+        #: The bytes of an ONNX graph without weights, for machines without torch; None if it could not be exported.
         self.graph: Any = graph
         #: The bytes of a safetensors file.
         self.weights_file: Any = weights_file
@@ -64,22 +71,22 @@ class TermScorer:
             ) from error
 
     def weights(self, tokenizer: Analyzer, texts: Sequence[str]) -> Bags:
-        """Return the terms of texts with their scores."""
-        tokens, offsets = framed(tokenizer, texts, self.max_tokens, self._begin, self._end)
+        """Return the terms of texts, each with the highest score of its tokens."""
+        tokens, offsets = encode_with_special_tokens(tokenizer, texts, self.max_tokens, self._begin, self._end)
         lengths = np.diff(offsets)
         scores: Floats = np.zeros(len(tokens), np.float32)
         order = np.argsort(lengths, kind="stable")
         for start in range(0, len(order), _TEXTS_AT_A_TIME):
             rows = order[start : start + _TEXTS_AT_A_TIME]
-            ids, mask = padded(tokens, offsets, rows)
+            ids, mask = pad_batch(tokens, offsets, rows)
             found = self._score(ids, mask)
-            for place, row in enumerate(rows):
-                scores[offsets[row] : offsets[row + 1]] = found[place, : lengths[row]]
-        return largest(tokens, lengths, scores, tokenizer.dropped)
+            for position, row in enumerate(rows):
+                scores[offsets[row] : offsets[row + 1]] = found[position, : lengths[row]]
+        return max_score_per_term(tokens, lengths, scores, tokenizer.dropped)
 
     @cached_property
     def _score(self) -> Callable[[I64, I64], Floats]:
-        for load in (self._by_torch, self._by_onnxruntime):
+        for load in (self._load_with_torch, self._load_with_onnxruntime):
             try:
                 return load()
             except MissingExtra:
@@ -90,7 +97,7 @@ class TermScorer:
             "This index scores documents by a transformer; to add to it: pip install 'hi2[train]', or 'hi2[onnx]'"
         )
 
-    def _by_torch(self) -> Callable[[I64, I64], Floats]:
+    def _load_with_torch(self) -> Callable[[I64, I64], Floats]:
         import torch
         import transformers
         from safetensors.torch import load
@@ -114,7 +121,7 @@ class TermScorer:
 
         return score
 
-    def _by_onnxruntime(self) -> Callable[[I64, I64], Floats]:
+    def _load_with_onnxruntime(self) -> Callable[[I64, I64], Floats]:
         import onnxruntime
         from safetensors.numpy import load
 
@@ -122,7 +129,7 @@ class TermScorer:
             raise MissingExtra("This index's scorer has no ONNX graph; to add to it: pip install 'hi2[train]'")
         session = onnxruntime.InferenceSession(bytes(self.graph))
         state = {name: array.astype(np.float32) for name, array in load(bytes(self.weights_file)).items()}
-        # The graph holds no weights; it takes them with every call, by reference.
+        # The graph has no weights of its own: they are inputs of every call, passed by reference.
         weights = {given.name: state[given.name] for given in session.get_inputs() if given.name not in ("ids", "mask")}
 
         def score(ids: I64, mask: I64) -> Floats:

@@ -1,7 +1,7 @@
 """Which terms is a document filed under, and which does a query open? (§4.2 of the paper)
 
-The document side needs scores: BM25's, weights the caller brings, or those of a trained scorer. The query side needs
-none but the mean score of every term: all terms of a short query are opened, the best on average of a long one.
+Documents need scores: BM25's, weights the caller gives, or those of a trained scorer. Queries need only the mean score
+of every term: a short query opens all its terms, a long one those with the highest means.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _ROWS_AT_A_TIME = 16_384
 
 @dataclass(frozen=True)
 class BM25:
-    """File a document under its ``per_doc`` best terms by BM25 in the paper's form, eq. 7.
+    """File a document under its ``per_doc`` best terms by BM25 (eq. 7 of the paper).
 
-    ``tokenizer`` is anything ``Tokenizer.load`` takes; None is BERT's WordPiece. ``max_tokens`` cuts documents.
-    ``gamma`` prunes super-big lists: those longer than the list at that quantile of list lengths (0.996 in the paper)
-    lose their lowest-scored documents. A document is filed under at most half of its distinct terms, rounded up: a
-    short one is not filed under its stop words.
+    ``tokenizer`` is anything ``Tokenizer.load`` accepts; None is BERT's WordPiece. ``max_tokens`` truncates documents.
+    ``gamma`` is a quantile of list lengths (0.996 in the paper): longer lists are cut to that length and lose their
+    lowest-scored documents. A document is filed under at most half of its distinct terms, rounded up, so that a short
+    one is not filed under its stop words.
 
     >>> BM25(per_doc=3).per_doc
     3
@@ -59,13 +59,13 @@ class BM25:
         return count(tokenizer, texts, max_tokens=self.max_tokens)
 
     def fit(self, bags: Bags, tokenizer: Analyzer) -> TermSelector:
-        """Return the selector with document frequencies, average length and mean scores of these documents."""
+        """Return the selector fitted to these documents: document frequencies, average length and mean scores."""
         return fit_terms(replace(self, tokenizer=None), bags, tokenizer)
 
 
 @dataclass(frozen=True)
 class TermWeights:
-    """File a document under its ``per_doc`` best terms by weights the caller gives (SPLADE, uniCOIL, keywords).
+    """File a document under its ``per_doc`` best terms by given weights (SPLADE, uniCOIL, keywords).
 
     >>> TermWeights(per_doc=3).per_doc
     3
@@ -85,13 +85,13 @@ class TermWeights:
         return weigh(tokenizer, rows)
 
     def fit(self, bags: Bags, tokenizer: Analyzer) -> TermSelector:
-        """Return the selector with document frequencies and mean weights of these documents."""
+        """Return the selector fitted to these documents: document frequencies and mean weights."""
         return fit_terms(replace(self, tokenizer=None), bags, tokenizer)
 
 
 @dataclass(frozen=True)
 class LearnedTerms:
-    """File a document under its ``per_doc`` best terms by the scores of a trained ``scorer``."""
+    """File a document under its ``per_doc`` best terms by a trained ``scorer``."""
 
     per_doc: int = 15
     gamma: float | None = None
@@ -104,7 +104,7 @@ class LearnedTerms:
             object.__setattr__(self, "gamma", real("gamma", self.gamma, low=0.0, high=1.0))
 
     def bags(self, tokenizer: Analyzer, texts: Sequence[str]) -> Bags:
-        """Return the scores of some texts' terms."""
+        """Return the terms of some texts with their scores."""
         if self.scorer is None:
             raise InvalidParameter("LearnedTerms has no scorer: it comes from training, or with an index.")
         return self.scorer.weights(tokenizer, texts)
@@ -112,7 +112,7 @@ class LearnedTerms:
 
 @dataclass(frozen=True)
 class Selection:
-    """The terms documents are filed under: row i's, best first, at [offsets[i], offsets[i+1])."""
+    """The terms documents are filed under: those of row i are at [offsets[i], offsets[i+1]), best first."""
 
     offsets: U64
     terms: U32
@@ -121,7 +121,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class TermSelector:
-    """A fitted term selector. Statistics are frozen at the fit; documents added later are scored with them."""
+    """A fitted term selector. Its statistics stay as they were fitted; documents added later are scored with them."""
 
     spec: BM25 | TermWeights | LearnedTerms
     tokenizer: Analyzer
@@ -129,12 +129,12 @@ class TermSelector:
     n_docs: int
     average_length: float
     mean_scores: Floats
-    #: What training multiplies the scores of every term by, None for nothing.
+    #: Trained factors of the scores, one per term; None if nothing was trained.
     gains: Floats | None = None
 
     @property
     def n_terms(self) -> int:
-        """Terms are numbered below this."""
+        """Term numbers are below this."""
         return self.tokenizer.n_terms
 
     @cached_property
@@ -144,7 +144,7 @@ class TermSelector:
         return np.log1p((self.n_docs - df + 0.5) / (df + 0.5))
 
     def scores(self, bags: Bags) -> Floats:
-        """Return s_v of every (document, term) of ``bags``."""
+        """Return the score of every (document, term) pair of ``bags`` (s_v)."""
         plain = self._plain_scores(bags)
         return plain if self.gains is None else plain * self.gains[bags.terms]
 
@@ -178,7 +178,7 @@ class TermSelector:
         )
 
     def query_terms(self, texts: Sequence[str | None], n_terms: int, *, threads: int | None = 1) -> tuple[U64, U32]:
-        """Return the terms each query opens, as (offsets, terms): all it has, or the ``n_terms`` best on average."""
+        """Return the terms each query opens, as (offsets, terms): at most ``n_terms``, those with the highest means."""
         tokens, bounds = self.tokenizer.encode([text or "" for text in texts], threads=threads)
         return _native.query_terms(tokens, bounds, self.tokenizer.dropped, self.mean_scores, n_terms)
 
@@ -186,7 +186,7 @@ class TermSelector:
 def fit_terms(
     spec: BM25 | TermWeights | LearnedTerms, bags: Bags, tokenizer: Analyzer, gains: Floats | None = None
 ) -> TermSelector:
-    """Return the selector with the statistics of these documents, scores multiplied by ``gains`` if given."""
+    """Return the selector fitted to these documents; scores are multiplied by ``gains`` if given."""
     df = np.bincount(bags.terms, minlength=tokenizer.n_terms).astype(np.uint32)
     length = float(bags.lengths.mean()) if len(bags) else 0.0
     no_means = np.zeros(tokenizer.n_terms, np.float32)
@@ -195,7 +195,7 @@ def fit_terms(
 
 
 def _mean_scores(selector: TermSelector, bags: Bags) -> Floats:
-    """s̄_v: the mean over the documents that contain the term."""
+    """Return s̄_v, the mean score of each term over the documents that contain it."""
     sums = np.zeros(selector.n_terms, np.float64)
     for begin in range(0, len(bags), _ROWS_AT_A_TIME):
         part = bags.part(begin, min(begin + _ROWS_AT_A_TIME, len(bags)))

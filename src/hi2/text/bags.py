@@ -1,4 +1,4 @@
-"""Documents as bags of terms: what was counted, or what the caller weighed."""
+"""Documents as bags of terms, with counts or with weights the caller gives."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from hi2.errors import invalid
 from hi2.text.tokenizer import Analyzer
 from hi2.types import U32, U64, Array, Floats
 
-#: Weights are kept as float32 and averaged over documents.
+#: Weights are stored as float32, and their sums over documents must stay finite.
 LARGEST_WEIGHT = 1e30
 
 
 @dataclass(frozen=True)
 class Bags:
-    """Rows of (term, value): row i is [offsets[i], offsets[i+1]); values are counts or weights."""
+    """Rows of (term, value) pairs: row i is [offsets[i], offsets[i+1]). Values are counts or weights."""
 
     offsets: U64
     terms: U32
@@ -32,7 +32,7 @@ class Bags:
         return len(self.lengths)
 
     def part(self, begin: int, end: int) -> Bags:
-        """Return rows [begin, end) with their offsets from 0."""
+        """Return rows [begin, end), with offsets that start at 0."""
         first, last = int(self.offsets[begin]), int(self.offsets[end])
         return Bags(
             self.offsets[begin : end + 1] - self.offsets[begin],
@@ -43,7 +43,7 @@ class Bags:
 
 
 class BagCollector:
-    """Collects bags batch by batch without holding them in memory."""
+    """Collect bags batch by batch, on disk rather than in memory."""
 
     def __init__(self, dtype: type[np.generic] = np.uint32) -> None:
         self._offsets: list[U64] = [np.zeros(1, np.uint64)]
@@ -67,20 +67,21 @@ class BagCollector:
 
 
 def count(tokenizer: Analyzer, texts: Sequence[str], *, max_tokens: int | None = None) -> Bags:
-    """Return the term counts of ``texts``; lengths count the tokens kept, with repeats."""
+    """Return the term counts of ``texts``; ``lengths`` are numbers of tokens that are terms, repeats included."""
     return count_tokens(tokenizer, *tokenizer.encode(texts, max_tokens=max_tokens))
 
 
 def count_tokens(tokenizer: Analyzer, tokens: U32, offsets: U64) -> Bags:
-    """Return the term counts of texts that are tokenized already."""
+    """Return the term counts of texts that are already tokenized."""
     return Bags(*_native.count_terms(tokens, offsets, tokenizer.dropped, thread_count(None)))
 
 
 def weigh(tokenizer: Analyzer, rows: Any) -> Bags:
-    """Return the caller's term weights: a SciPy-like CSR matrix, or a mapping of term to weight for each document.
+    """Return bags of the caller's weights: a SciPy-like CSR matrix, or one mapping of term to weight per document.
 
-    A term is a number of the tokenizer's vocabulary or a string. A string the vocabulary lacks is tokenized, and each
-    of its pieces takes the weight, so that keyword lists work with any tokenizer. The largest weight wins.
+    A term is a string or a number of the tokenizer's vocabulary. A string that is not in the vocabulary is tokenized,
+    and each of its tokens gets the weight, so keyword lists work with any tokenizer. If a term gets several weights,
+    the largest counts.
     """
     if hasattr(rows, "indptr") and hasattr(rows, "indices") and hasattr(rows, "data"):
         return _from_csr(tokenizer, rows)
@@ -92,7 +93,7 @@ def weigh(tokenizer: Analyzer, rows: Any) -> Bags:
             raise invalid("term_weights", "a CSR matrix or one mapping a document", f"{mapping!r} in row {row}")
         best: dict[int, float] = {}
         for term, weight in mapping.items():
-            for number in _numbers(tokenizer, term, row):
+            for number in _term_numbers(tokenizer, term, row):
                 best[number] = max(best.get(number, 0.0), _weight(weight, row))
         kept = sorted(number for number in best if best[number] > 0 and not tokenizer.dropped[number])
         terms.extend(kept)
@@ -102,7 +103,7 @@ def weigh(tokenizer: Analyzer, rows: Any) -> Bags:
     return Bags(bounds, np.array(terms, np.uint32), np.array(weights, np.float32), np.diff(bounds).astype(np.uint32))
 
 
-def _numbers(tokenizer: Analyzer, term: object, row: int) -> Iterable[int]:
+def _term_numbers(tokenizer: Analyzer, term: object, row: int) -> Iterable[int]:
     if isinstance(term, str):
         number = tokenizer.number(term)
         return [number] if number is not None else [int(t) for t in tokenizer.encode([term])[0]]
@@ -136,21 +137,24 @@ def _from_csr(tokenizer: Analyzer, matrix: Any) -> Bags:
     rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     keep = (weights > 0) & (tokenizer.dropped[terms] == 0)
     rows, terms, weights = rows[keep], terms[keep], weights[keep]
-    bounds, own, values = _largest_of_each(rows, terms, weights, len(offsets) - 1)
-    return Bags(bounds, own, values, np.diff(bounds).astype(np.uint32))
+    bounds, terms, weights = _max_per_row_and_term(rows, terms, weights, len(offsets) - 1)
+    return Bags(bounds, terms, weights, np.diff(bounds).astype(np.uint32))
 
 
-def largest(tokens: Array, counts: Array, scores: Floats, dropped: Array) -> Bags:
-    """Return the largest score of each term of texts given as tokens, ``counts`` a text; positive ones only."""
+def max_score_per_term(tokens: Array, counts: Array, scores: Floats, dropped: Array) -> Bags:
+    """Return the highest score of each term of each text; terms without a positive score are left out.
+
+    ``tokens`` and ``scores`` are those of all texts in order; ``counts`` are the numbers of tokens per text.
+    """
     rows = np.repeat(np.arange(len(counts)), counts)
     keep = (scores > 0) & (dropped[tokens] == 0)
     lengths = np.bincount(rows[dropped[tokens] == 0], minlength=len(counts)).astype(np.uint32)
-    offsets, terms, values = _largest_of_each(rows[keep], tokens[keep], scores[keep], len(counts))
+    offsets, terms, values = _max_per_row_and_term(rows[keep], tokens[keep], scores[keep], len(counts))
     return Bags(offsets, terms, values, lengths)
 
 
-def _largest_of_each(rows: Array, terms: Array, values: Floats, n_rows: int) -> tuple[U64, U32, Floats]:
-    """Return offsets, terms and values of rows, terms rising, each with the largest of its values."""
+def _max_per_row_and_term(rows: Array, terms: Array, values: Floats, n_rows: int) -> tuple[U64, U32, Floats]:
+    """Return (offsets, terms, values) of the rows: terms ascending, each with its largest value."""
     order = np.lexsort((-values, terms, rows))
     rows, terms, values = rows[order], terms[order], values[order]
     first = np.ones(len(rows), bool)

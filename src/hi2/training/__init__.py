@@ -1,4 +1,4 @@
-"""Learn the selectors and the codec from queries, by distilling the embeddings themselves (§4.3 of the paper)."""
+"""Train the selectors and the codec from queries, with the embeddings as the teacher (§4.3 of the paper)."""
 
 from hi2.store.parts import Parts
 from hi2.training.distillation import distill

@@ -1,4 +1,4 @@
-"""How are the parts learned? One run from queries to parts: mine, train, choose on dev, assemble (§4.3)."""
+"""How are parts trained? One run from queries to parts: mine examples, train, choose on dev, assemble (§4.3)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import torch
 
 from hi2.arguments import thread_count
 from hi2.codecs import OPQ, Codec, CodecSpec, Flat
-from hi2.codecs.codec import ENCODING
+from hi2.codecs.codec import ENCODING_PREFIX
 from hi2.encoders.encoder import Encoder
 from hi2.errors import invalid
 from hi2.ingest.documents import Documents, collect, term_reader
@@ -27,23 +27,23 @@ from hi2.selectors.terms import BM25, LearnedTerms, TermSelector, fit_terms
 from hi2.state.model import Model
 from hi2.store.parts import Parts, checksum, text_checksum
 from hi2.text.bags import Bags
-from hi2.training.adaptation import adapted, mapped, mapped_examples
-from hi2.training.density import held_back
-from hi2.training.examples import COMMON, FEW, Examples, Queries, examples_of, queries_of
-from hi2.training.folding import laid_down, one_map, taken_up, takes_up
+from hi2.training.df_discount import discount_frequent_terms
+from hi2.training.examples import COMMON_MIN_DOCS, COMMON_SHARE, Examples, Queries, mine_examples, split_queries
 from hi2.training.jpq import JPQLoop
 from hi2.training.loop import Loop
 from hi2.training.losses import temperature_for
-from hi2.training.reconstruction import found_by_codec, reconstructed
-from hi2.training.scorer import Scorer, scorer_files
+from hi2.training.query_map import learn_query_map, map_examples, map_queries
+from hi2.training.query_map_folding import can_fold, compose, extract_query_map, fold_query_map
+from hi2.training.reconstruction import recall, reconstruct
 from hi2.training.settings import Settings
-from hi2.training.states import Backbone, kept_states
 from hi2.training.students import Centroids, Codebooks, Gains, QueryMap
+from hi2.training.term_scorer import TrainableScorer, scorer_files
+from hi2.training.token_states import Backbone, cache_states
 from hi2.types import I64, Array, Floats
 from hi2.version import __version__
 
-#: Without labels the teacher's best so many are what dev queries look for.
-WANTED = 10
+#: Without labels, the teacher's 10 best documents are what a dev query should find.
+N_TARGETS = 10
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 
 
@@ -66,13 +66,13 @@ def distill(
     threads: int | None = None,
     progress: bool | Progress | None = None,
 ) -> Parts:
-    """Learn selectors and codec of a collection from queries.
+    """Train the selectors and the codec of a collection from queries.
 
-    ``vectors`` and ``texts`` are the documents, row for row; ``queries`` are texts, with ``query_vectors`` or an
-    ``encoder``. ``positives`` are the rows of documents that answer each query; without them the teacher's own best
-    take their place, so that queries alone suffice. ``dev`` are the positions of queries to choose on, held out; a
-    seeded tenth by default. ``clusters``, ``terms`` and ``codec`` are specs, or the parts of an index that exists.
-    ``folder`` keeps checkpoints: a run that was interrupted goes on.
+    ``vectors`` and ``texts`` are the documents, row by row. ``queries`` are texts; their vectors are ``query_vectors``
+    or made by ``encoder``. ``positives`` holds, for each query, the rows of the documents that answer it. Without them
+    the teacher's best documents are used, so queries alone suffice. ``dev`` are the positions of queries to hold out
+    and choose on; by default a random tenth. ``clusters``, ``terms`` and ``codec`` are specs, or the fitted parts of an
+    existing index. Checkpoints are written to ``folder``, and an interrupted run resumes from them.
     """
     bars, n_threads = Progress.of(progress), thread_count(threads)
     torch.manual_seed(settings.seed)
@@ -82,17 +82,20 @@ def distill(
     wants_terms = settings.method in ("hi2", "light")
     if wants_terms and terms is None:
         raise invalid("terms", f"given: '{settings.method}' learns them (distill-vq does not)", None)
-    documents, start = _start(
+    documents, start = _fit_start(
         vectors, texts, clusters, terms if wants_terms or texts is not None else None, codec, metric, n_threads, bars
     )
     data = documents.vectors.read(slice(0, documents.vectors.n))
-    given = start.clusters if isinstance(clusters, ClusterSelector) else None  # fresh ones have taken up nothing
-    query_map, given, own_codec = laid_down(given, start.codec)
-    start = replace(start, clusters=start.clusters if given is None else given, codec=own_codec)
-    asked, kept = queries_of(queries, query_vectors, encoder, positives, dev, data, start, settings)
+    # A map may be folded into given clusters, but not into those that were just fitted.
+    given = start.clusters if isinstance(clusters, ClusterSelector) else None
+    query_map, given, plain_codec = extract_query_map(given, start.codec)
+    start = replace(start, clusters=start.clusters if given is None else given, codec=plain_codec)
+    train_queries, dev_queries = split_queries(queries, query_vectors, encoder, positives, dev, data, start, settings)
     if query_map is not None:
-        asked, kept = (mapped(own, query_map) for own in (asked, kept))
-    train, held = (examples_of(own, data, documents.bags, start.terms, settings, bars) for own in (asked, kept))
+        train_queries, dev_queries = (map_queries(part, query_map) for part in (train_queries, dev_queries))
+    train_examples, dev_examples = (
+        mine_examples(part, data, documents.bags, start.terms, settings, bars) for part in (train_queries, dev_queries)
+    )
     labels = None if start.clusters is None else start.clusters.assign(data, threads=n_threads)[0]
     work = None if folder is None else Path(folder)
     record: dict[str, Any] = {
@@ -101,32 +104,36 @@ def distill(
         "data": {
             "vectors": checksum(data),
             "texts": None if texts is None else text_checksum(texts),
-            "queries": checksum(asked.vectors, *(asked.positives or ())),
-            "dev": checksum(kept.vectors, *(kept.positives or ())),
+            "queries": checksum(train_queries.vectors, *(train_queries.positives or ())),
+            "dev": checksum(dev_queries.vectors, *(dev_queries.positives or ())),
         },
         "n_documents": len(data),
-        "n_queries": len(asked),
-        "n_dev": len(kept),
+        "n_queries": len(train_queries),
+        "n_dev": len(dev_queries),
         "labels": positives is not None,
         "versions": {"python": platform.python_version(), **dict(_versions())},
     }
-    unmapped = kept.vectors
-    if settings.adapt and wants_terms and positives is not None and takes_up(start.codec):
-        place = None if work is None else work / "teacher"
+    unmapped = dev_queries.vectors
+    if settings.adapt and wants_terms and positives is not None and can_fold(start.codec):
+        checkpoints = None if work is None else work / "teacher"
         name = json.dumps([record["data"], repr(start.terms.spec) if start.terms else None])
-        learned, record["adapted"] = adapted(train, held, data, settings, place, name, bars)
+        learned, record["adapted"] = learn_query_map(
+            train_examples, dev_examples, data, settings, checkpoints, name, bars
+        )
         if learned is not None:
-            train, held = (mapped_examples(own, learned, data, bars) for own in (train, held))
-            query_map = one_map(query_map, learned)
-    torch.manual_seed(settings.seed)  # whether or not a teacher learned in this process
+            train_examples, dev_examples = (
+                map_examples(part, learned, data, bars) for part in (train_examples, dev_examples)
+            )
+            query_map = compose(query_map, learned)
+    torch.manual_seed(settings.seed)  # the same state whether the map was learned now or resumed
     run = _Run(start, documents, data, labels, query_map, unmapped, settings, n_threads, bars)
-    return run.learn(train, held, texts, backbone, work, record)
+    return run.train(train_examples, dev_examples, texts, backbone, work, record)
 
 
-def _start(
+def _fit_start(
     vectors: Any, texts: Any, clusters: Any, terms: Any, codec: Any, metric: str, threads: int, bars: Progress
 ) -> tuple[Documents, Model]:
-    """The documents, and the parts they would be indexed with untrained."""
+    """Return the documents, and the model an untrained index of them would have."""
     if terms is not None and texts is None:
         raise invalid("texts", "given, one string a document: terms are learned from them", None)
     reader = term_reader(terms)
@@ -162,7 +169,11 @@ def _start(
 
 
 class _Run:
-    """One training of one collection."""
+    """One training run over one collection.
+
+    ``query_map`` is the map that all queries here were mapped by, ``unmapped`` the vectors of dev queries without the
+    map that was learned in this run.
+    """
 
     def __init__(
         self,
@@ -180,7 +191,7 @@ class _Run:
         self.query_map, self.unmapped = query_map, unmapped
         self.settings, self.threads, self.bars = settings, threads, bars
 
-    def learn(
+    def train(
         self,
         train: Examples,
         dev: Examples,
@@ -189,69 +200,73 @@ class _Run:
         folder: Path | None,
         record: dict[str, Any],
     ) -> Parts:
-        """Train what the method trains, and return the parts."""
+        """Train the students of the method, and return the parts."""
         method = self.settings.method
-        first = next(iter(train.looks(self.settings)))
+        first = next(iter(train.fixed_batches(self.settings)))
         scores = first.vectors @ self.vectors[first.pool].T
         temperature = temperature_for(scores, self.settings.perplexity)
         students = self._students(texts, backbone, folder)
         scorer = students["terms"] if method == "hi2" else None
         if method == "light":
-            students["terms"].begin(first, torch.from_numpy(scores / temperature))
-        kind = JPQLoop if method == "jpq" else Loop
+            students["terms"].set_scale(first, torch.from_numpy(scores / temperature))
+        loop_type = JPQLoop if method == "jpq" else Loop
         checkpoints = None if folder is None else folder / "checkpoints"
         name = json.dumps(
             [
                 record["data"],
-                self._start_name(),
+                self._start_checksums(),
                 None if scorer is None else scorer.backbone.fingerprint,
                 None if self.query_map is None else checksum(self.query_map),
             ]
         )
-        loop = kind(students, self.vectors, temperature, self.settings, folder=checkpoints, data=name)
+        loop = loop_type(students, self.vectors, temperature, self.settings, folder=checkpoints, data=name)
         loop.run(train, dev, self.bars)
         loop.students.cpu()
         record |= {"temperature": temperature, "curve": loop.curve.to_json()}
-        wanted = [found[:WANTED] for found in dev.nearest]
+        targets = [nearest[:N_TARGETS] for nearest in dev.nearest]
         if dev.queries.positives is not None:
-            wanted = list(dev.queries.positives)
+            targets = list(dev.queries.positives)
         clusters = self.start.clusters
         if clusters is not None and "clusters" in students:
             trained = students["clusters"].centroids.detach().numpy().copy()
             clusters = replace(clusters, centroids=np.ascontiguousarray(trained, np.float32))
         codec = self.start.codec
-        query_map, asked = self.query_map, dev.queries
+        query_map, dev_queries = self.query_map, dev.queries
         if "query" in students:
             learned = np.eye(self.start.dim, dtype=np.float32) + students["query"].change.detach().numpy()
-            asked = mapped(asked, learned)
-            query_map = one_map(query_map, learned)
+            dev_queries = map_queries(dev_queries, learned)
+            query_map = compose(query_map, learned)
         if "codec" in students:
-            codec, record["codec"] = self._chosen_codec(students["codec"], asked, wanted, must_learn=method == "jpq")
+            codec, record["codec"] = self._choose_codec(
+                students["codec"], dev_queries, targets, must_learn=method == "jpq"
+            )
         terms, weights = self.start.terms, None
         if method in ("hi2", "light") and self.start.terms is not None:
-            terms, weights, record["density"] = self._terms(students["terms"], scorer, dev.queries, wanted, clusters)
+            terms, weights, record["density"] = self._choose_terms(
+                students["terms"], scorer, dev.queries, targets, clusters
+            )
         if query_map is not None:
-            clusters, codec = taken_up(query_map, clusters, codec)
+            clusters, codec = fold_query_map(query_map, clusters, codec)
         model = Model(self.start.dim, self.start.metric, clusters, terms, codec, None, None)
         return Parts(model, record, weights)
 
-    def _start_name(self) -> list[str]:
-        """Names what training begins with: clusters, codec and terms."""
+    def _start_checksums(self) -> list[str]:
+        """Return checksums of the codec, clusters and terms that training starts from."""
         start = self.start
-        named = [
+        checksums = [
             start.codec.encoding_name,
             checksum(*(start.codec.arrays[name] for name in sorted(start.codec.arrays))),
         ]
         if start.clusters is not None:
-            named.append(checksum(start.clusters.anchors, start.clusters.centroids))
+            checksums.append(checksum(start.clusters.anchors, start.clusters.centroids))
         if start.terms is not None:
-            named += [checksum(start.terms.df, start.terms.mean_scores), start.terms.tokenizer.fingerprint]
-        return named
+            checksums += [checksum(start.terms.df, start.terms.mean_scores), start.terms.tokenizer.fingerprint]
+        return checksums
 
     # -- the students -------------------------------------------------------------------------------------------------
 
     def _students(self, texts: Sequence[str] | None, backbone: str, folder: Path | None) -> dict[str, Any]:
-        """What the method trains, by name."""
+        """Return the students of the method by name."""
         method, codec = self.settings.method, self.start.codec
         students: dict[str, Any] = {}
         if method != "jpq" and self.start.clusters is not None and self.labels is not None:
@@ -266,69 +281,75 @@ class _Run:
             students["query"] = QueryMap(self.start.dim)
         if not students or (method == "jpq" and "codec" not in students):
             raise invalid("codec", "PQ or OPQ: there is nothing to train otherwise", repr(codec.spec))
-        if method == "jpq" and not takes_up(codec):
+        if method == "jpq" and not can_fold(codec):
             raise invalid("codec", "not residual: its rotation takes up the map of queries", repr(codec.spec))
         return students
 
     def _codes(self, codec: Codec) -> Array:
-        own = self.vectors
+        vectors = self.vectors
         if codec.spec.residual and self.start.clusters is not None and self.labels is not None:
-            own = self.start.clusters.residuals(own, self.labels)
-        return codec.encode(np.ascontiguousarray(own), threads=self.threads)
+            vectors = self.start.clusters.residuals(vectors, self.labels)
+        return codec.encode(np.ascontiguousarray(vectors), threads=self.threads)
 
     def _codebooks(self) -> Codebooks:
         codec = self.start.codec
         residual = codec.spec.residual and self.start.clusters is not None
         return Codebooks(
             codec,
-            unpacked(self._codes(codec), codec),
+            unpack_codes(self._codes(codec), codec),
             rotation=self.settings.rotation and "rotation" in codec.arrays,
             anchors=self.start.clusters.anchors if residual and self.start.clusters is not None else None,
             labels=self.labels if residual else None,
         )
 
     def _gains(self) -> Gains:
-        bags, selector = self._counted()
-        return Gains(bags, selector.scores(bags), self._common(selector))
+        bags, selector = self._bags_and_selector()
+        return Gains(bags, selector.scores(bags), self._common_terms(selector))
 
-    def _common(self, selector: TermSelector) -> Array:
-        common: Array = selector.df > max(COMMON * len(self.vectors), FEW)
+    def _common_terms(self, selector: TermSelector) -> Array:
+        common: Array = selector.df > max(COMMON_SHARE * len(self.vectors), COMMON_MIN_DOCS)
         return common
 
-    def _counted(self) -> tuple[Bags, TermSelector]:
+    def _bags_and_selector(self) -> tuple[Bags, TermSelector]:
         if self.bags is None or self.start.terms is None:
             raise AssertionError("terms are learned from texts")
         return self.bags, self.start.terms
 
-    def _scorer(self, texts: Sequence[str] | None, source: str, folder: Path | None) -> Scorer:
+    def _scorer(self, texts: Sequence[str] | None, source: str, folder: Path | None) -> TrainableScorer:
         if texts is None or self.start.terms is None:
             raise AssertionError("terms are learned from texts")
-        own = self.start.terms.tokenizer
+        tokenizer = self.start.terms.tokenizer
         settings = self.settings
         backbone = Backbone.load(
             source,
-            own,
+            tokenizer,
             max_tokens=settings.max_tokens,
             layers=settings.layers,
             trainable=settings.trainable_layers,
         )
         if folder is None:
             raise invalid("folder", "given: a transformer's states of the documents are kept there", None)
-        states = kept_states(folder / "states", texts, backbone, self.bars)
-        return Scorer(backbone, states, own.dropped, self._common(self.start.terms))
+        states = cache_states(folder / "states", texts, backbone, self.bars)
+        return TrainableScorer(backbone, states, tokenizer.dropped, self._common_terms(self.start.terms))
 
-    # -- what is chosen on dev ----------------------------------------------------------------------------------------
+    # -- choices on dev queries ----------------------------------------------------------------------------------------
 
-    def _chosen_codec(
-        self, student: Codebooks, dev: Queries, wanted: Sequence[I64], *, must_learn: bool
+    def _choose_codec(
+        self, student: Codebooks, dev: Queries, targets: Sequence[I64], *, must_learn: bool
     ) -> tuple[Codec, dict[str, float]]:
-        """The trained codebooks with the codes they were trained on or new ones, or as they were: the best on dev."""
+        """Return the codec with the highest recall on dev, and the recall of each.
+
+        The choices are the codec before training, the trained codebooks with the codes they were trained on, and the
+        trained codebooks with documents encoded again.
+        """
         before = self.start.codec
         learned = {"codebooks": np.ascontiguousarray(student.codebooks.detach().numpy())}
         if "rotation" in before.arrays:
             learned["rotation"] = np.ascontiguousarray(student.rotation.detach().numpy())
-        first = {name: before.arrays.get(ENCODING + name, before.arrays[name]) for name in learned}
-        kept = before.spec.restore(before.dim, {**learned, **{ENCODING + name: own for name, own in first.items()}})
+        encoding = {
+            ENCODING_PREFIX + name: before.arrays.get(ENCODING_PREFIX + name, before.arrays[name]) for name in learned
+        }
+        kept = before.spec.restore(before.dim, {**learned, **encoding})
         trained = before.spec.restore(before.dim, learned)
         base = None
         if before.spec.residual and self.start.clusters is not None and self.labels is not None:
@@ -342,41 +363,53 @@ class _Run:
         found = {}
         with self.bars.phase("choose codes", 3) as advance:
             for name, (codec, codes) in tried.items():
-                documents = reconstructed(codec, unpacked(codes, codec), base)
-                found[name] = found_by_codec(dev.vectors, documents, wanted)
+                documents = reconstruct(codec, unpack_codes(codes, codec), base)
+                found[name] = recall(dev.vectors, documents, targets)
                 if name == "untrained" and dev.vectors is not self.unmapped:
-                    found["untrained, queries as they are"] = found_by_codec(self.unmapped, documents, wanted)
+                    found["untrained, queries as they are"] = recall(self.unmapped, documents, targets)
                 advance(1)
         choices = [name for name in tried if name != "untrained" or not must_learn]
         return tried[max(choices, key=lambda name: found[name])][0], found
 
-    def _terms(
-        self, student: Any, scorer: Scorer | None, dev: Queries, wanted: Sequence[I64], clusters: ClusterSelector | None
+    def _choose_terms(
+        self,
+        student: Any,
+        scorer: TrainableScorer | None,
+        dev: Queries,
+        targets: Sequence[I64],
+        clusters: ClusterSelector | None,
     ) -> tuple[TermSelector, Bags | None, Any]:
-        bags, reference = self._counted()
+        """Return the trained selector, or the one before training if it finds as much; weights; and what was tried.
+
+        ``weights`` are the scores of all documents' terms if a trained scorer made them, else None.
+        """
+        bags, reference = self._bags_and_selector()
         if scorer is None:
             gains = student.gains.detach().exp().numpy().astype(np.float32)
-            if reference.gains is not None:  # they were learned on top of
+            if reference.gains is not None:  # the student learned on top of these
                 gains = gains * reference.gains
             trained = replace(reference, gains=gains)
-            own, weights = bags, None
+            trained_bags, weights = bags, None
         else:
-            weights = own = scorer.weights(self.bars)
+            weights = scorer.weights(self.bars)
+            trained_bags = weights
             spec = LearnedTerms(reference.spec.per_doc, reference.spec.gamma, scorer=TermScorer(*scorer_files(scorer)))
-            trained = fit_terms(spec, own, reference.tokenizer)
-        held, table = held_back(trained, reference, own, bags, dev, wanted, clusters, self.labels, self.bars)
-        if held is reference:
+            trained = fit_terms(spec, trained_bags, reference.tokenizer)
+        chosen, table = discount_frequent_terms(
+            trained, reference, trained_bags, bags, dev, targets, clusters, self.labels, self.bars
+        )
+        if chosen is reference:
             return reference, None, table
-        return fit_terms(held.spec, own, held.tokenizer, held.gains), weights, table
+        return fit_terms(chosen.spec, trained_bags, chosen.tokenizer, chosen.gains), weights, table
 
 
-def unpacked(codes: Array, codec: Codec) -> Array:
-    """Return one code word number a subspace; four-bit codes stand two in a byte."""
+def unpack_codes(codes: Array, codec: Codec) -> Array:
+    """Return one codeword number per subspace; four-bit codes are stored two per byte."""
     n_words, n_subspaces = codec.arrays["codebooks"].shape[1], codec.arrays["codebooks"].shape[0]
     if n_words > 16:
         return codes
-    both = np.stack([codes & 15, codes >> 4], axis=2).reshape(len(codes), -1)
-    return np.ascontiguousarray(both[:, :n_subspaces])
+    halves = np.stack([codes & 15, codes >> 4], axis=2).reshape(len(codes), -1)
+    return np.ascontiguousarray(halves[:, :n_subspaces])
 
 
 def _versions() -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""How is it fitted? Epochs over batches with Adam; the best on dev is kept, a checkpoint after every epoch."""
+"""How does training run? Adam over epochs of batches; the best state on dev is kept, with a checkpoint per epoch."""
 
 from __future__ import annotations
 
@@ -20,30 +20,35 @@ from hi2.training.settings import Settings
 from hi2.types import Floats
 
 CHECKPOINT = "checkpoint.pt"
-#: Settings that may differ when a run is gone on with.
-PACE = ("rate", "epochs", "patience")
+#: Settings that may be changed when a run is resumed.
+CHANGEABLE_SETTINGS = ("rate", "epochs", "patience")
 
 
 class Diverged(Error):
-    """The loss is no longer a number."""
+    """The loss or a parameter is not finite."""
 
 
 @dataclass
 class Curve:
-    """Losses by epoch: on the training batches, of the students that still learn together, and for every student on the
-    dev queries until it has settled; epoch 0 is before it.
+    """Losses by epoch.
+
+    ``train`` is the mean loss of a batch, summed over the students still in training. ``dev`` holds the loss of every
+    student on the dev queries: first before training, then after each epoch until the student has settled.
     """
 
     train: list[float] = field(default_factory=list)
     dev: dict[str, list[float]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the curve as data."""
+        """Return the curve as JSON data."""
         return {"train": self.train, "dev": self.dev}
 
 
 class Loop:
-    """Students that learn side by side from one teacher: the sum of their losses is minimised in one run."""
+    """Train several students of one teacher in one run, by minimising the sum of their losses.
+
+    ``data`` names the data in the checkpoint. The learning rate is ``rate_factor`` times that of the settings.
+    """
 
     def __init__(
         self,
@@ -54,33 +59,33 @@ class Loop:
         *,
         folder: Path | None,
         data: str,
-        pace: float = 1.0,
+        rate_factor: float = 1.0,
     ) -> None:
         self.students = nn.ModuleDict(dict(students))
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self.students.to(self.device)
         self.curve = Curve(dev={name: [] for name in students})
         self._vectors, self._temperature, self._settings = vectors, temperature, settings
-        learns = [parameter for parameter in self.students.parameters() if parameter.requires_grad]
-        self._adam = torch.optim.Adam(learns, lr=pace * settings.rate)
+        trainable = [parameter for parameter in self.students.parameters() if parameter.requires_grad]
+        self._adam = torch.optim.Adam(trainable, lr=rate_factor * settings.rate)
         self._best: dict[str, dict[str, torch.Tensor]] = {}
-        self._folder, self._epoch, self._pace = folder, 0, pace
-        #: What a checkpoint must be of to be gone on with; how fast and how long may change.
-        fixed = {name: value for name, value in settings.to_json().items() if name not in PACE}
+        self._folder, self._epoch, self._rate_factor = folder, 0, rate_factor
+        #: A run resumes only from a checkpoint with the same identity.
+        fixed = {name: value for name, value in settings.to_json().items() if name not in CHANGEABLE_SETTINGS}
         self._identity = json.dumps([fixed, data, sorted(students)], sort_keys=True)
 
     def run(self, examples: Examples, dev: Examples, bars: Progress, phase: str = "train") -> None:
-        """Train until the dev queries gain nothing more; leave every student at its best."""
+        """Train until every student has settled, and restore each to its best state on dev."""
         self._resume()
         if not any(self.curve.dev.values()):
-            self._look(dev)
+            self._evaluate(dev)
             self._save()
         with bars.phase(phase, self._settings.epochs) as advance:
             advance(self._epoch)
-            while self._epoch < self._settings.epochs and not all(map(self._settled, self.students)):
-                self.curve.train.append(self._one_epoch(examples))
+            while self._epoch < self._settings.epochs and not all(map(self._has_settled, self.students)):
+                self.curve.train.append(self._train_epoch(examples))
                 self._epoch += 1
-                self._look(dev)
+                self._evaluate(dev)
                 self._check_finite()
                 self._save()
                 advance(1)
@@ -88,27 +93,27 @@ class Loop:
             self.students[name].load_state_dict(state)
 
     def losses(self, batch: Batch) -> dict[str, torch.Tensor]:
-        """Return the loss of every student, what it adds included."""
+        """Return the loss of every student still in training, its penalty included."""
         vectors = torch.from_numpy(batch.vectors).to(self.device)
         pool = torch.from_numpy(self._vectors[batch.pool]).to(self.device)
         teacher = vectors @ pool.T / self._temperature
-        found = {}
-        for name, student in self._each():
+        losses = {}
+        for name, student in self._unsettled_students():
             loss = divergence(teacher, student.logits(vectors, batch, self._temperature))
-            added = student.penalty(batch.pool, self._temperature)
-            found[name] = loss if added is None else loss + added
-        return found
+            penalty = student.penalty(batch.pool, self._temperature)
+            losses[name] = loss if penalty is None else loss + penalty
+        return losses
 
-    def _each(self) -> Iterator[tuple[str, Any]]:
-        """The students that still learn; one that has settled costs no more."""
+    def _unsettled_students(self) -> Iterator[tuple[str, Any]]:
+        """Yield the students still in training; settled ones are skipped and cost nothing."""
         for name, student in self.students.items():
-            if not self._settled(name):
+            if not self._has_settled(name):
                 yield name, student
 
-    def _one_epoch(self, examples: Examples) -> float:
+    def _train_epoch(self, examples: Examples) -> float:
         total = 0.0
         step = 0
-        torch.manual_seed(1_000_003 * self._settings.seed + self._epoch)  # dropout, the same when a run is gone on with
+        torch.manual_seed(1_000_003 * self._settings.seed + self._epoch)  # the same dropout when a run is resumed
         self.students.train()
         for step, batch in enumerate(examples.batches(self._settings, self._epoch), 1):
             loss = torch.stack(list(self.losses(batch).values())).sum()
@@ -124,11 +129,11 @@ class Loop:
         return total / max(step, 1)
 
     @torch.no_grad()
-    def _look(self, dev: Examples) -> None:
-        """Measure the dev queries, and keep the students that are at their best."""
+    def _evaluate(self, dev: Examples) -> None:
+        """Compute the dev loss of every student, and keep the state of those that improved."""
         self.students.eval()
         sums: dict[str, float] = {}
-        for batch in dev.looks(self._settings):
+        for batch in dev.fixed_batches(self._settings):
             for name, loss in self.losses(batch).items():
                 sums[name] = sums.get(name, 0.0) + float(loss) * len(batch.vectors)
         for name, total in sums.items():
@@ -138,7 +143,7 @@ class Loop:
             self.curve.dev[name].append(value)
 
     def _check_finite(self) -> None:
-        """Refuse to keep what an epoch's last step spoilt."""
+        """Raise if the last step of an epoch left values that are not finite, before they are saved."""
         finite = all(bool(torch.isfinite(parameter).all()) for parameter in self.students.parameters())
         if not finite or not all(np.isfinite(values[-1]) for values in self.curve.dev.values()):
             raise Diverged(
@@ -146,8 +151,8 @@ class Loop:
                 f"go on from the checkpoint of the epoch before."
             )
 
-    def _settled(self, name: str) -> bool:
-        """Whether a student has gained nothing for some looks."""
+    def _has_settled(self, name: str) -> bool:
+        """Whether the dev loss of a student has not improved for ``patience`` epochs."""
         values = self.curve.dev[name]
         return len(values) - 1 - int(np.argmin(values)) >= self._settings.patience if values else False
 
@@ -186,7 +191,7 @@ class Loop:
             self.students.load_state_dict(state["students"])
             self._adam.load_state_dict(state["adam"])
             for group in self._adam.param_groups:
-                group["lr"] = self._pace * self._settings.rate
+                group["lr"] = self._rate_factor * self._settings.rate
         except InvalidParameter:
             raise
         except Exception as error:

@@ -1,4 +1,4 @@
-"""What is minimised? KL from the teacher to each student (eq. 10), and what keeps documents at their clusters."""
+"""What is minimised? The KL divergence from the teacher to each student (eq. 10), and the commitment to clusters."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ def divergence(teacher: torch.Tensor, student: torch.Tensor) -> torch.Tensor:
 
 
 def commitment(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return the cross-entropy of documents' own clusters among all; ``logits`` are (documents, clusters).
+    """Return the mean cross-entropy of each document's own cluster; ``logits`` are (documents, clusters).
 
-    The paper prints it without its minus sign; this is the sign that attracts.
+    The paper prints the loss without its minus sign. With it, centroids move towards their documents.
     """
     return functional.cross_entropy(logits, labels)
 
 
 def temperature_for(scores: Floats, perplexity: float) -> float:
-    """Return the temperature at which softmax(scores / T) is, on average over rows, as spread as so many documents.
+    """Return the temperature T at which softmax(scores / T) has this perplexity: its entropy, averaged over rows.
 
-    Embeddings of unit length score within a narrow band: at T = 1 the teacher would say nothing.
+    Scores of unit vectors lie close together, so at T = 1 the softmax would be almost uniform.
     """
     goal = np.log(min(perplexity, 0.9 * scores.shape[1]))
     low, high = 1e-6 * (float(np.ptp(scores)) + 1e-12), 1e3 * (float(np.ptp(scores)) + 1e-12)

@@ -1,4 +1,4 @@
-"""How is it trained? Everything a run depends on beside its data."""
+"""How is it trained? Every setting a run depends on."""
 
 from __future__ import annotations
 
@@ -13,22 +13,25 @@ METHODS = ("hi2", "light", "distill-vq", "jpq", "ivf")
 
 @dataclass(frozen=True)
 class Settings:
-    """What is learned, from how much, for how long.
+    """What is trained, on how many queries, and for how long.
 
-    ``method`` is 'light' (a gain for every term on top of BM25; no transformer), 'hi2' (a term scorer over a
-    transformer's states), 'distill-vq' (clusters and codebooks without terms), 'jpq' (codebooks and a linear map of
-    queries, against the live index's own errors) or 'ivf' (clusters alone).
+    ``method`` is 'light' (a gain for every term on top of BM25, no transformer), 'hi2' (a term scorer over a
+    transformer's states), 'distill-vq' (clusters and codebooks, no terms), 'jpq' (codebooks and a linear map of
+    queries, trained on the errors of the current index) or 'ivf' (clusters alone).
 
-    A batch's pool is every document sampled for its queries: ``positives`` by label or, without labels, by the teacher;
-    ``hard`` of the teacher's best ``depth``; ``lexical`` of BM25's best ``depth``; each document once. The teacher's
-    softmax is made as sharp as ``perplexity`` documents a query. ``layers`` is how many of the transformer's layers are
-    used, all by default; fewer score documents that much faster. ``trainable_layers`` are the last of them, which learn
-    too; what the layers below say of a document is computed once and kept. Training ends after ``epochs``, or after
-    ``patience`` looks at the dev queries without a gain.
+    The pool of a batch holds every document sampled for its queries, each once. For each query these are up to
+    ``positives`` labelled documents, or the teacher's best if there are no labels; ``hard`` of the teacher's best
+    ``depth``; and ``lexical`` of BM25's best ``depth``. The temperature is set so that the teacher's softmax has the
+    given ``perplexity``. ``rate`` is the learning rate. Training stops after ``epochs``, or when the dev loss has not
+    improved for ``patience`` epochs.
 
-    ``adapt``: where there are labels, 'hi2' and 'light' first learn a linear map of queries from them and distil what
-    the mapped queries find, if dev is answered better so (up to 30 epochs at 0.3 of ``rate``). Centroids and codec take
-    the map up: a search pays nothing for it, but its scores are of mapped queries, on another scale.
+    ``layers`` is how many of the transformer's layers are used, all by default; with fewer, documents are scored
+    faster. The last ``trainable_layers`` of them are trained too. The states below these are computed once and stored.
+
+    ``adapt``: if there are labels, 'hi2' and 'light' first learn a linear map of queries from them (up to 30 epochs at
+    0.3 of ``rate``). If dev queries are answered better with it, the mapped queries become the teacher, and the map is
+    folded into the centroids and the codec. A search pays nothing for it, but its scores are those of mapped queries,
+    on another scale.
     """
 
     method: str = "light"
@@ -71,5 +74,5 @@ class Settings:
         object.__setattr__(self, "perplexity", real("perplexity", self.perplexity, low=1.0, high=1e6))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the settings as data."""
+        """Return the settings as JSON data."""
         return asdict(self)

@@ -1,4 +1,7 @@
-"""What do a transformer's frozen layers say of every document? Computed once, kept on disk as float16, resumable."""
+"""Where do the states of a document's tokens come from? From a transformer's frozen layers.
+
+They are computed once and stored on disk as float16. An interrupted computation can be resumed.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +18,20 @@ import torch
 from hi2.data.resume import read_mark, write_mark
 from hi2.errors import Error, MissingExtra, invalid
 from hi2.progress import Progress
-from hi2.selectors.learned import framed, padded
+from hi2.selectors.learned import encode_with_special_tokens, pad_batch
 from hi2.text.tokenizer import Analyzer
 from hi2.types import I64, Array, Floats
 
 _TEXTS_AT_A_TIME = 64
-_MARKED_EVERY = 32
+_BATCHES_PER_MARK = 32
 
 
 @dataclass(frozen=True)
 class Backbone:
-    """A transformers model whose last ``trainable`` layers learn and whose others are frozen."""
+    """A transformers model whose last ``trainable`` layers are trained and whose other layers are frozen.
+
+    ``begin`` and ``end`` are the tokens that start and end a text ([CLS] and [SEP] of BERT).
+    """
 
     model: Any
     analyzer: Analyzer
@@ -36,7 +42,7 @@ class Backbone:
 
     @classmethod
     def load(cls, source: str, analyzer: Analyzer, *, max_tokens: int, layers: int | None, trainable: int) -> Backbone:
-        """Load from a folder or, where the hub is reached, by name; its vocabulary must be the index's own."""
+        """Load a model from a folder or a hub name; its vocabulary must be that of the index's tokenizer."""
         try:
             import transformers
         except ImportError as error:
@@ -62,12 +68,12 @@ class Backbone:
 
     @property
     def width(self) -> int:
-        """The size of a token's state."""
+        """The dimension of a token's state."""
         return int(self.model.config.hidden_size)
 
     @property
     def fingerprint(self) -> str:
-        """Names the weights, the cut and the depth."""
+        """A hash of the weights, ``max_tokens`` and ``trainable``."""
         digest = hashlib.sha256(f"{self.max_tokens} {self.trainable}".encode())
         for name, tensor in sorted(self.model.state_dict().items()):
             digest.update(name.encode())
@@ -75,11 +81,11 @@ class Backbone:
         return digest.hexdigest()
 
     def tokens(self, texts: Sequence[str]) -> tuple[Array, I64]:
-        """Return all token numbers, those that begin and end a text included, and the offsets of each text's own."""
-        return framed(self.analyzer, texts, self.max_tokens, self.begin, self.end)
+        """Return the tokens of all texts, special tokens included, and the offsets of each text."""
+        return encode_with_special_tokens(self.analyzer, texts, self.max_tokens, self.begin, self.end)
 
     def lower(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Return the states below the layers that learn."""
+        """Return the states below the trainable layers."""
         device = next(self.model.parameters()).device
         with torch.inference_mode():
             out = self.model(input_ids=ids.to(device), attention_mask=mask.to(device), output_hidden_states=True)
@@ -87,31 +93,31 @@ class Backbone:
         return states
 
     def upper(self, states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Run the layers that learn over whole texts."""
+        """Run the trainable layers over whole texts."""
         if self.trainable == 0:
             return states
-        hidden = (1.0 - mask[:, None, None, :].to(states.dtype)) * torch.finfo(states.dtype).min
+        excluded = (1.0 - mask[:, None, None, :].to(states.dtype)) * torch.finfo(states.dtype).min
         for layer in self.model.encoder.layer[-self.trainable :]:
-            out = layer(states, attention_mask=hidden)
+            out = layer(states, attention_mask=excluded)
             states = out[0] if isinstance(out, tuple) else out
         return states
 
 
 @dataclass(frozen=True)
-class States:
-    """States of every document's tokens: document i's at [offsets[i], offsets[i+1]), special tokens included."""
+class TokenStates:
+    """Tokens and states of all documents, special tokens included; document i is at [offsets[i], offsets[i+1])."""
 
     offsets: I64
     tokens: Array
     values: Floats
 
     def of(self, row: int) -> slice:
-        """Return where a document's tokens are."""
+        """Return the slice of a document's tokens."""
         return slice(int(self.offsets[row]), int(self.offsets[row + 1]))
 
 
-def kept_states(folder: Path, texts: Sequence[str], backbone: Backbone, bars: Progress) -> States:
-    """Return the states of all texts, kept in ``folder``; work that was interrupted goes on."""
+def cache_states(folder: Path, texts: Sequence[str], backbone: Backbone, bars: Progress) -> TokenStates:
+    """Return the states of all texts, computed once and stored in ``folder``; an interrupted computation resumes."""
     folder.mkdir(parents=True, exist_ok=True)
     with bars.phase("tokenize", None):
         tokens, offsets = backbone.tokens(texts)
@@ -125,30 +131,30 @@ def kept_states(folder: Path, texts: Sequence[str], backbone: Backbone, bars: Pr
         values = np.lib.format.open_memmap(path, mode="r+")
     else:
         write_mark(mark, 0)
-        values = _reserved(path, shape)
+        values = _allocate(path, shape)
     order = np.argsort(lengths, kind="stable")
     batches = [order[begin : begin + _TEXTS_AT_A_TIME] for begin in range(0, len(order), _TEXTS_AT_A_TIME)]
     backbone.model.to("cuda" if torch.cuda.is_available() else "cpu")
     with bars.phase("states of documents", len(batches)) as advance:
         advance(min(done, len(batches)))
         for number in range(done, len(batches)):
-            own = batches[number]
-            ids, mask = padded(tokens, offsets, own)
+            batch = batches[number]
+            ids, mask = pad_batch(tokens, offsets, batch)
             states = backbone.lower(torch.from_numpy(ids), torch.from_numpy(mask)).to(torch.float16).cpu().numpy()
-            for place, i in enumerate(own):
-                values[offsets[i] : offsets[i + 1]] = states[place, : lengths[i]]
+            for position, i in enumerate(batch):
+                values[offsets[i] : offsets[i + 1]] = states[position, : lengths[i]]
             advance(1)
-            if (number + 1) % _MARKED_EVERY == 0:
+            if (number + 1) % _BATCHES_PER_MARK == 0:
                 values.flush()
                 write_mark(mark, number + 1)
     values.flush()
     mark.unlink(missing_ok=True)
     backbone.model.to("cpu")
-    return States(offsets, tokens, values)
+    return TokenStates(offsets, tokens, values)
 
 
-def _reserved(path: Path, shape: tuple[int, int]) -> Any:
-    """Return a new array on disk whose every byte has its place: a full disk is an error now, not a signal later."""
+def _allocate(path: Path, shape: tuple[int, int]) -> Any:
+    """Return a new array on disk with all its space allocated: a full disk then raises here, not SIGBUS on a write."""
     values = np.lib.format.open_memmap(path, mode="w+", dtype=np.float16, shape=shape)
     try:
         with path.open("r+b") as file:

@@ -1,4 +1,7 @@
-"""The paper's term selector: a two-layer MLP over a transformer's states scores every token of a document."""
+"""The paper's term selector: a two-layer MLP over a transformer's states scores every token of a document.
+
+``hi2.selectors.learned.TermScorer`` is what an index stores of it.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +14,20 @@ import numpy as np
 import torch
 
 from hi2.progress import Progress
-from hi2.text.bags import BagCollector, Bags, largest
+from hi2.text.bags import BagCollector, Bags, max_score_per_term
 from hi2.training.examples import Batch
-from hi2.training.states import Backbone, States
-from hi2.training.students import LOOKED_AT, SPARSITY, Terms, TokenMLP
+from hi2.training.students import PENALTY_OCCURRENCES, SPARSITY, TermStudent, TokenMLP
+from hi2.training.token_states import Backbone, TokenStates
 from hi2.types import I64, Array
 
 _DOCS_AT_A_TIME = 256
-_DOCS_LOOKED_AT = 32
+_PENALTY_DOCS = 32
 
 
-class Scorer(Terms):
-    """Scores of tokens; a term's is the largest of its occurrences. Layers above the kept states learn too."""
+class TrainableScorer(TermStudent):
+    """Score a term by the highest score of its tokens; layers above the stored states are trained too."""
 
-    def __init__(self, backbone: Backbone, states: States, dropped: Array, common: Array) -> None:
+    def __init__(self, backbone: Backbone, states: TokenStates, dropped: Array, common: Array) -> None:
         super().__init__(common)
         self.mlp = TokenMLP(backbone.width)
         layers = backbone.model.encoder.layer[-backbone.trainable :] if backbone.trainable else []
@@ -32,44 +35,44 @@ class Scorer(Terms):
         self.backbone, self._states, self._dropped = backbone, states, dropped
 
     def logits(self, vectors: torch.Tensor, batch: Batch, temperature: float) -> torch.Tensor:
-        """Return sums of the scores of the queries' terms."""
-        terms, holds = self._asked(batch)
+        """Return the sums of the scores of the queries' terms."""
+        terms, has_term = self._query_terms(batch)
         pool = batch.pool
-        flat, scores = self._scored(pool, self._wanted(terms))
+        flat, scores = self._token_scores(pool, self._columns_of(terms))
         if len(terms) == 0:
             return torch.zeros(len(batch.terms), len(pool), device=scores.device) * self.scale
         matrix = torch.zeros(len(pool) * len(terms), device=scores.device)
         matrix = matrix.scatter_reduce(0, flat.to(scores.device), scores, "amax")
-        return self.scale.exp() * (holds.to(scores) @ matrix.view(len(pool), len(terms)).T)
+        return self.scale.exp() * (has_term.to(scores) @ matrix.view(len(pool), len(terms)).T)
 
     def penalty(self, pool: I64, temperature: float) -> torch.Tensor | None:
-        """Return the mean score of some of the pool's tokens, so that only what helps a query stays above nothing."""
+        """Return the mean score of a sample of the pool's tokens, so that scores that help no query fall to zero."""
         if len(self.layers):
-            return SPARSITY * self._through_layers(pool[:: max(1, len(pool) // _DOCS_LOOKED_AT)]).mean()
+            return SPARSITY * self._scores_through_layers(pool[:: max(1, len(pool) // _PENALTY_DOCS)]).mean()
         tokens = np.concatenate([np.arange(self._states.offsets[row], self._states.offsets[row + 1]) for row in pool])
-        scores: torch.Tensor = self.mlp(self._states_of(tokens[:: max(1, len(tokens) // LOOKED_AT)]))
+        scores: torch.Tensor = self.mlp(self._states_of(tokens[:: max(1, len(tokens) // PENALTY_OCCURRENCES)]))
         return SPARSITY * scores.mean()
 
     def _states_of(self, tokens: Any) -> torch.Tensor:
-        """Kept states of some tokens, where and as the MLP takes them."""
+        """Return the stored states of some tokens, on the device and in the dtype of the MLP."""
         return torch.from_numpy(self._states.values[tokens]).to(self.mlp.score.weight)
 
-    def _scored(self, pool: I64, columns: Array) -> tuple[torch.Tensor, torch.Tensor]:
-        """Places (document · terms + column) and scores of the tokens that are asked for."""
+    def _token_scores(self, pool: I64, columns: Array) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return, for tokens with a column, flat positions (document · n_terms + column) and scores."""
         n_terms = max(int(columns.max()) + 1, 1)
         spans = [np.arange(self._states.offsets[row], self._states.offsets[row + 1]) for row in pool]
         owners = np.repeat(np.arange(len(pool)), [len(span) for span in spans])
         tokens = np.concatenate(spans)
-        wanted = columns[self._states.tokens[tokens]]
-        keep = wanted >= 0
-        places = torch.from_numpy(owners[keep] * n_terms + wanted[keep])
+        token_columns = columns[self._states.tokens[tokens]]
+        keep = token_columns >= 0
+        positions = torch.from_numpy(owners[keep] * n_terms + token_columns[keep])
         if not len(self.layers):
-            return places, self.mlp(self._states_of(tokens[keep]))
-        scores = self._through_layers(pool)
-        return places, scores[torch.from_numpy(keep).to(scores.device)]
+            return positions, self.mlp(self._states_of(tokens[keep]))
+        scores = self._scores_through_layers(pool)
+        return positions, scores[torch.from_numpy(keep).to(scores.device)]
 
-    def _through_layers(self, pool: I64) -> torch.Tensor:
-        """Scores of all tokens of some documents, in order."""
+    def _scores_through_layers(self, pool: I64) -> torch.Tensor:
+        """Return the scores of all tokens of some documents, in order."""
         lengths = np.diff(self._states.offsets)[pool]
         weight = self.mlp.score.weight
         states = torch.zeros(len(pool), int(lengths.max()), self.backbone.width, dtype=weight.dtype)
@@ -81,7 +84,7 @@ class Scorer(Terms):
 
     @torch.inference_mode()
     def weights(self, bars: Progress) -> Bags:
-        """Return every document's terms with their scores."""
+        """Return the terms of every document with their scores."""
         collector = BagCollector(np.float32)
         n = len(self._states.offsets) - 1
         with bars.phase("score documents", n) as advance:
@@ -89,17 +92,19 @@ class Scorer(Terms):
                 pool = np.arange(begin, min(begin + _DOCS_AT_A_TIME, n))
                 first, last = int(self._states.offsets[begin]), int(self._states.offsets[pool[-1] + 1])
                 scores = (
-                    self._through_layers(pool) if len(self.layers) else self.mlp(self._states_of(slice(first, last)))
+                    self._scores_through_layers(pool)
+                    if len(self.layers)
+                    else self.mlp(self._states_of(slice(first, last)))
                 )
                 tokens = self._states.tokens[first:last]
                 counts = np.diff(self._states.offsets[begin : pool[-1] + 2])
-                collector.add(largest(tokens, counts, scores.cpu().numpy(), self._dropped))
+                collector.add(max_score_per_term(tokens, counts, scores.cpu().numpy(), self._dropped))
                 advance(len(pool))
         return collector.finish()
 
 
-def scorer_files(scorer: Scorer) -> tuple[bytes, bytes, bytes | None]:
-    """Return the configuration, the weights (float16) and the ONNX graph that travel with an index."""
+def scorer_files(scorer: TrainableScorer) -> tuple[bytes, bytes, bytes | None]:
+    """Return the configuration, the weights (float16) and the ONNX graph as an index stores them."""
     from safetensors.torch import save
 
     backbone = scorer.backbone
@@ -117,13 +122,13 @@ def scorer_files(scorer: Scorer) -> tuple[bytes, bytes, bytes | None]:
         name: (tensor.half() if tensor.is_floating_point() else tensor).detach().cpu().contiguous()
         for name, tensor in state.items()
     }
-    return json.dumps(config).encode(), save(halves), _graph(scorer)
+    return json.dumps(config).encode(), save(halves), _onnx_graph(scorer)
 
 
-class _Whole(torch.nn.Module):
-    """The computation from tokens to scores, its parts named as their weights are stored."""
+class _ExportedScorer(torch.nn.Module):
+    """The computation from tokens to scores, for export; attributes are named as the stored weights are."""
 
-    def __init__(self, scorer: Scorer) -> None:
+    def __init__(self, scorer: TrainableScorer) -> None:
         super().__init__()
         self.encoder = scorer.backbone.model
         self.mlp = scorer.mlp
@@ -133,17 +138,17 @@ class _Whole(torch.nn.Module):
         return scores
 
 
-def _graph(scorer: Scorer) -> bytes | None:
-    """The computation as ONNX, weights left out; None where this version of torch cannot write it."""
+def _onnx_graph(scorer: TrainableScorer) -> bytes | None:
+    """Return the computation as ONNX without weights, or None if this version of torch cannot export it."""
     out = io.BytesIO()
     ids = torch.ones(2, 3, dtype=torch.int64)
     axes = {name: {0: "texts", 1: "tokens"} for name in ("ids", "mask", "scores")}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            export: Any = torch.onnx.export  # its stubs know no open files
+            export: Any = torch.onnx.export  # its stubs do not allow open files
             export(
-                _Whole(scorer).eval().cpu(),
+                _ExportedScorer(scorer).eval().cpu(),
                 (ids, ids),
                 out,
                 input_names=["ids", "mask"],
