@@ -1,11 +1,12 @@
-"""Makes the table of what BERT's uncased normaliser and pre-tokenizer do to every character.
+"""Write the table of what BERT's uncased normaliser and pre-tokenizer do to every character.
 
     python experiments/bert_characters.py src/hi2/text/bert-characters.npy
 
-The table is read off the ``tokenizers`` library itself, so that the native WordPiece agrees with it whatever Unicode
-version it was compiled with. A row is (first, last, kind, out, out, out): characters first to last are of one kind;
-where only the first out is set, first becomes it, first + 1 the next one, and so on. Characters in no row are letters
-that stay as they are; Hangul syllables are taken apart by arithmetic and have no rows.
+The table is computed with the ``tokenizers`` library itself, so the native WordPiece agrees with it whatever Unicode
+version either was compiled with. A row is (first, last, kind, out, out, out) and covers the characters first to last,
+which are all of one kind. A character becomes the outs that are not 0. In a row of several characters with one out,
+first becomes out, first + 1 becomes out + 1, and so on. Characters without a row are letters that do not change. Hangul
+syllables are decomposed by arithmetic and have no rows.
 """
 
 from __future__ import annotations
@@ -17,20 +18,20 @@ from tokenizers import normalizers, pre_tokenizers
 
 LETTER, SPACE, ALONE, DROPPED, CONTEXTUAL = range(5)
 HANGUL = range(0xAC00, 0xAC00 + 11172)
-ORDERED = ("\U0001d165", "\u302e")  # kept marks of two combining classes: what changes places with one has a class too
+REORDERED_MARKS = ("\U0001d165", "\u302e")  # marks of two combining classes that are kept
 
 
 NORMALIZER, SPLITTER = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
 
 
 def normal(text: str) -> str:
-    return NORMALIZER.normalize_str(text).replace(" ", "")  # ideographs are set apart by spaces
+    return NORMALIZER.normalize_str(text).replace(" ", "")  # the normaliser puts spaces around ideographs
 
 
 def is_contextual(c: str) -> bool:
-    """Whether the character may change places with a mark beside it."""
-    return c in ORDERED or any(
-        normal(c + mark) != normal(c) + mark or normal(mark + c) != mark + normal(c) for mark in ORDERED
+    """Whether normalisation may swap the character with a mark next to it: then it has a combining class too."""
+    return c in REORDERED_MARKS or any(
+        normal(c + mark) != normal(c) + mark or normal(mark + c) != mark + normal(c) for mark in REORDERED_MARKS
     )
 
 

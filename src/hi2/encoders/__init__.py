@@ -1,4 +1,4 @@
-"""Texts become vectors."""
+"""Turn texts into vectors."""
 
 from hi2.encoders.encoder import Encoder, EncoderIdentity
 from hi2.encoders.sentence_transformers import SentenceTransformerEncoder
@@ -9,7 +9,7 @@ __all__ = ["Encoder", "SentenceTransformerEncoder", "StaticEncoder", "load_encod
 
 
 def load_encoder(identity: EncoderIdentity) -> Encoder:
-    """Return the encoder an index was built with, if it is one of this library's."""
+    """Return the encoder an index was built with, if this library can load it."""
     if identity.name == "StaticEncoder":
         encoder: Encoder = StaticEncoder()
     elif identity.name == "SentenceTransformerEncoder" and identity.source is not None:

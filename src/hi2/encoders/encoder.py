@@ -1,7 +1,7 @@
 """What is an encoder, and is this the one an index was built with?
 
-Any callable from a list of strings to an array (n, dim) is an encoder. An index remembers the vector of one fixed
-sentence: an encoder that gives another is another encoder, whatever it is called.
+Any callable from a list of strings to an array (n, dim) is an encoder. An index stores the encoder's vector of one
+fixed sentence, the probe. An encoder that gives a different vector for it is a different encoder, whatever its name.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from hi2.errors import InvalidParameter, invalid
 from hi2.types import Floats
 
 PROBE = "The quick brown fox jumps over the lazy dog."
-#: Two probe vectors further apart than this share of their length are not one encoder's; float16 and other hardware
-#: stay well below.
-SAME = 0.03
+#: Probe vectors of one encoder differ by less than this share of their length. Float16 and other hardware cause far
+#: smaller differences.
+MAX_PROBE_DIFFERENCE = 0.03
 
 
 class Encoder(Protocol):
-    """Texts to vectors."""
+    """A callable that turns texts into vectors."""
 
     def __call__(self, texts: Sequence[str]) -> Any:
         """Return the vectors (n, dim) of ``texts``."""
@@ -30,7 +30,7 @@ class Encoder(Protocol):
 
 
 def encode(encoder: Encoder, texts: Sequence[str], *, dim: int | None = None) -> Floats:
-    """Return an encoder's vectors of some texts, checked."""
+    """Return an encoder's vectors (n, dim) of some texts as float32, after checking shape and values."""
     if not callable(encoder) or isinstance(encoder, type):
         raise invalid("encoder", "a callable from a list of strings to an array (n, dim)", repr(encoder))
     try:
@@ -50,7 +50,7 @@ def encode(encoder: Encoder, texts: Sequence[str], *, dim: int | None = None) ->
 
 @dataclass(frozen=True)
 class EncoderIdentity:
-    """Which encoder made the vectors: its name, how to load it again if it says so, and its vector of the probe."""
+    """Which encoder made the vectors: its name, where to load it from if it says so, and its vector of the probe."""
 
     name: str
     source: str | None
@@ -67,11 +67,11 @@ class EncoderIdentity:
         return cls(name, None if source is None else str(source), tuple(float(f"{x:.7g}") for x in probe))
 
     def check(self, encoder: Encoder) -> None:
-        """Raise InvalidParameter if ``encoder`` is another one."""
+        """Raise InvalidParameter if ``encoder`` is a different one."""
         mine, theirs = np.array(self.probe), encode(encoder, [PROBE])[0].astype(np.float64)
-        # Direction and length: the difference is small against either vector.
-        differ = mine.shape != theirs.shape or not np.linalg.norm(mine - theirs) < SAME * np.linalg.norm(mine)
-        if differ:
+        # The norm of the difference is sensitive to both direction and length.
+        limit = MAX_PROBE_DIFFERENCE * np.linalg.norm(mine)
+        if mine.shape != theirs.shape or not np.linalg.norm(mine - theirs) < limit:
             raise InvalidParameter(
                 f"The 'encoder' parameter must be the one the index was built with ({self}). "
                 f"Got {EncoderIdentity.of(encoder)} instead, which gives other vectors; use the same or rebuild."
@@ -91,6 +91,6 @@ class EncoderIdentity:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> EncoderIdentity:
-        """Return what ``to_json`` wrote."""
+        """Return the identity that ``to_json`` wrote."""
         source = data["source"]
         return cls(str(data["name"]), None if source is None else str(source), tuple(float(x) for x in data["probe"]))

@@ -1,4 +1,7 @@
-"""Any ONNX encoder: a folder with the model and, unless it is BERT's, its ``tokenizer.json``; runs without torch."""
+"""Any ONNX model as an encoder: a folder with the model and its tokenizer; runs without torch.
+
+A folder without ``tokenizer.json`` gets BERT's tokenizer.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,8 @@ from hi2.text.tokenizer import bert_definition
 from hi2.types import Floats
 
 
-def _bert() -> Any:
-    """BERT's own tokenizer, with the special tokens its models expect."""
+def _bert_tokenizer() -> Any:
+    """Return BERT's tokenizer, which adds the special tokens that BERT models expect."""
     from tokenizers import Tokenizer
     from tokenizers.processors import BertProcessing
 
@@ -27,8 +30,9 @@ def _bert() -> Any:
 class OnnxEncoder:
     """Encode with onnxruntime; needs the extra ``onnx``.
 
-    Of a model's outputs ``sentence_embedding`` is taken as it is; else token states, pooled as ``pooling`` says ('mean'
-    or 'cls'); else (n, dim). Outputs whose width depends on the text are no vectors.
+    The vectors are the model's output ``sentence_embedding`` if it has one, else its token states, pooled by
+    ``pooling`` ('mean' or 'cls'), else an output of shape (n, dim). Outputs whose width depends on the text are not
+    vectors.
     """
 
     def __init__(
@@ -55,13 +59,13 @@ class OnnxEncoder:
         tokenizers = sorted(folder.rglob("tokenizer.json"))
         try:
             self._session: Any = onnxruntime.InferenceSession(str(models[0]), providers=["CPUExecutionProvider"])
-            self._tokenizer = Tokenizer.from_file(str(tokenizers[0])) if tokenizers else _bert()
+            self._tokenizer = Tokenizer.from_file(str(tokenizers[0])) if tokenizers else _bert_tokenizer()
         except Exception as error:
             raise invalid("source", "a model that onnxruntime reads", f"'{models[0]}' ({error})") from error
         self._tokenizer.enable_truncation(max_length)
         self._tokenizer.enable_padding()
         self._inputs = [value.name for value in self._session.get_inputs()]
-        self._output = _vectors_of(self._session.get_outputs(), models[0])
+        self._output = _vector_output(self._session.get_outputs(), models[0])
         self.source = str(folder.resolve())
         self._pooling, self._prefix, self._normalise, self._batch_size = pooling, prefix, normalise, batch_size
 
@@ -76,13 +80,13 @@ class OnnxEncoder:
                 "token_type_ids": np.array([one.type_ids for one in encoded], np.int64),
             }
             output = self._session.run([self._output], {name: known[name] for name in self._inputs})[0]
-            parts.append(self._pooled(np.asarray(output, np.float32), known["attention_mask"]))
+            parts.append(self._pool(np.asarray(output, np.float32), known["attention_mask"]))
         vectors: Floats = np.concatenate(parts) if parts else np.zeros((0, 0), np.float32)
         if self._normalise:
             vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         return vectors
 
-    def _pooled(self, states: Floats, mask: Any) -> Floats:
+    def _pool(self, states: Floats, mask: Any) -> Floats:
         if states.ndim == 2:
             return states
         if self._pooling == "cls":
@@ -92,8 +96,8 @@ class OnnxEncoder:
         return mean
 
 
-def _vectors_of(outputs: Sequence[Any], model: Path) -> str:
-    """The output that holds vectors: one whose width is fixed, or which does not tell its shape."""
+def _vector_output(outputs: Sequence[Any], model: Path) -> str:
+    """Return the name of the output that holds vectors: ``sentence_embedding``, or one of fixed width if possible."""
     named = [one for one in outputs if one.name == "sentence_embedding"]
     for found in (
         named,

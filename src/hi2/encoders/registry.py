@@ -1,4 +1,4 @@
-"""Which encoders are known by name, and how is each meant to be used? One line each."""
+"""Which encoders are known by name, and how is each one used?"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hi2.errors import invalid
 
 @dataclass(frozen=True)
 class Towers:
-    """An encoder of documents and one of queries, often the same."""
+    """An encoder of documents and an encoder of queries, often the same one."""
 
     documents: Encoder
     queries: Encoder
@@ -26,7 +26,7 @@ class Towers:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a named encoder is loaded: its towers on the hub (None: only from a path), pooling, prefixes and lengths."""
+    """How a named encoder is loaded: hub names of its towers (None: paths only), pooling, prefixes and lengths."""
 
     load: Callable[..., Any]
     documents: str | None = None
@@ -39,7 +39,7 @@ class Recipe:
     normalise: bool | None = None
 
     def towers(self, documents: str | Path | None = None, queries: str | Path | None = None) -> Towers:
-        """Load both towers, from paths where given; a query tower that is not named apart is the document tower."""
+        """Load both towers, from paths where given; without a query tower, the document tower encodes queries too."""
         if documents and not queries and self.queries:
             raise invalid("encoder", "given two paths, DOCUMENTS,QUERIES: its towers differ", f"'{documents}' alone")
         sources = documents or self.documents, queries or documents or self.queries or self.documents
@@ -55,13 +55,13 @@ class Recipe:
     def _load(self, source: str | Path | None, prefix: str, max_length: int | None) -> Encoder:
         given = {"pooling": self.pooling, "prefix": prefix, "max_length": max_length, "normalise": self.normalise}
         options = {key: value for key, value in given.items() if value is not None}
-        if self.load is SentenceTransformerEncoder:  # pooling and lengths are the model's own
+        if self.load is SentenceTransformerEncoder:  # the model brings its own pooling and lengths
             options = {key: options[key] for key in options if key == "normalise"}
         encoder: Encoder = self.load(source, **options)
         return encoder
 
 
-#: Names as the papers use them. Where no hub is reached, a name takes a path: ``DPR=documents/,queries/``.
+#: Encoders by the names papers use. Offline, give paths with the name: ``DPR=documents/,queries/``.
 ENCODERS: dict[str, Recipe] = {
     "static": Recipe(StaticEncoder),
     "wordllama": Recipe(WordLlamaEncoder),
@@ -90,10 +90,10 @@ ENCODERS: dict[str, Recipe] = {
 
 
 def load_towers(name: str) -> Towers:
-    """Return the towers a name stands for.
+    """Return the towers of a named encoder.
 
-    ``NAME``, ``NAME=PATH`` or ``NAME=DOCUMENTS,QUERIES`` for a registered encoder; any other name or path is that of a
-    sentence-transformers model.
+    ``name`` is ``NAME``, ``NAME=PATH`` or ``NAME=DOCUMENTS,QUERIES`` for a registered encoder. Anything else is the
+    name or path of a sentence-transformers model.
     """
     known, _, paths = name.partition("=")
     if known in ENCODERS:
@@ -106,6 +106,6 @@ def load_towers(name: str) -> Towers:
 
 
 def encoder_name(name: str) -> str:
-    """Return what results call an encoder: its registered name, else the last part of its path or name."""
+    """Return the name of an encoder in results: its registered name, else the last part of its path or name."""
     known, _, paths = name.partition("=")
     return known if known in ENCODERS and known != "onnx" else Path((paths or known).partition(",")[0]).name

@@ -11,9 +11,9 @@ from hi2.types import Floats
 
 
 class SentenceTransformerEncoder:
-    """Encode with a model from a folder or, where the hub is reached, by its name.
+    """Encode with a model from a folder or a hub name.
 
-    ``normalise=False`` keeps the lengths of vectors, for models that were trained for inner products.
+    ``normalise=False`` keeps the lengths of vectors, for models trained for inner product.
     """
 
     def __init__(self, source: str | Path, *, batch_size: int = 64, normalise: bool = True) -> None:
@@ -28,12 +28,12 @@ class SentenceTransformerEncoder:
         except Exception as error:
             must = "the folder of a sentence-transformers model, or a name where the hub is reached"
             raise invalid("source", must, f"'{source}' ({error})") from error
-        #: Where the model came from; a folder in full, so that an index finds it from anywhere.
+        #: Where the model was loaded from; a folder as an absolute path, so that an index can find it from anywhere.
         self.source = str(Path(source).resolve() if Path(source).is_dir() else source)
         self._batch_size, self._normalise = batch_size, normalise
 
     def __call__(self, texts: Sequence[str]) -> Floats:
-        """Return the vectors (n, dim) of ``texts``, at unit length unless told otherwise."""
+        """Return the vectors (n, dim) of ``texts``, at unit length unless ``normalise=False``."""
         vectors: Floats = self._model.encode(
             list(texts), batch_size=self._batch_size, normalize_embeddings=self._normalise, show_progress_bar=False
         )

@@ -1,6 +1,6 @@
-"""The encoder that ships with the package: one vector a WordPiece, summed, 256 dimensions, numpy and tokenizers alone.
+"""The encoder that ships with the package: one 256-dimensional vector per WordPiece, summed over the text.
 
-``static/MODEL_CARD.md`` says what it was made from and how good it is.
+It needs no model runtime. ``static/MODEL_CARD.md`` says what it was made from and how good it is.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _TEXTS_AT_A_TIME = 4096
 
 
 class StaticEncoder:
-    """Texts to 256-dimensional unit vectors, thousands a second on a CPU.
+    """Encode texts to 256-dimensional unit vectors, thousands per second on a CPU.
 
     >>> vectors = StaticEncoder()(["reverse a list", "sort a list in reverse order", "capital of France"])
     >>> bool(vectors[0] @ vectors[1] > vectors[0] @ vectors[2])
@@ -32,7 +32,7 @@ class StaticEncoder:
             self._vectors = np.load(path / "vectors.npy", mmap_mode="r", allow_pickle=False)
             self._scales = np.load(path / "scales.npy", allow_pickle=False)
         self._threads = thread_count(threads)
-        #: The tokenizer of the token vectors: BERT's WordPiece, as for terms.
+        #: BERT's WordPiece, which is also the default tokenizer of terms.
         self.tokenizer: Analyzer = Tokenizer.load(None)
 
     @property
@@ -41,12 +41,12 @@ class StaticEncoder:
         return int(self._vectors.shape[1])
 
     def __call__(self, texts: Sequence[str]) -> Floats:
-        """Return the vectors (n, dim) of ``texts`` at unit length; zero for a text without known tokens."""
+        """Return the vectors (n, dim) of ``texts`` at unit length; a text without known tokens gets the zero vector."""
         parts = []
         for begin in range(0, len(texts), _TEXTS_AT_A_TIME):
             parts.append(self.average(*self.tokenizer.encode(texts[begin : begin + _TEXTS_AT_A_TIME])))
         return np.concatenate(parts) if parts else np.zeros((0, self.dim), np.float32)
 
     def average(self, tokens: U32, offsets: U64) -> Floats:
-        """Return the vectors of texts that are tokenized already."""
+        """Return the vectors of texts that are already tokenized."""
         return _native.average(self._vectors, self._scales, tokens, offsets, self._threads)

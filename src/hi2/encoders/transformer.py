@@ -1,4 +1,4 @@
-"""Any transformers model as an encoder: which state is the vector, what stands before the text, how much is read."""
+"""Any transformers model as an encoder, with the pooling, prefix and maximum length it was trained with."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ POOLINGS = ("cls", "mean", "pooler")
 
 
 class TransformerEncoder:
-    """Encode with a model from a folder or, where the hub is reached, by its name; needs the extra ``transformers``.
+    """Encode with a model from a folder or a hub name; needs the extra ``transformers``.
 
-    ``pooling`` is 'cls' (the first token's state), 'mean' (over the text's tokens) or 'pooler' (what the model itself
-    pools, as DPR's towers do).
+    ``pooling`` is 'cls' (the first token's state), 'mean' (over the text's tokens) or 'pooler' (the model's own pooled
+    output, as in DPR). ``prefix`` is put before every text.
     """
 
     def __init__(
@@ -43,10 +43,11 @@ class TransformerEncoder:
         self._torch: Any = torch
         try:
             config = transformers.AutoConfig.from_pretrained(str(source))
-            # DPR's two towers share a configuration; only the name of the class tells them apart.
-            named = (config.architectures or [""])[0]
-            kind = getattr(transformers, named) if named.startswith("DPR") else transformers.AutoModel
-            self._model: Any = kind.from_pretrained(str(source)).eval()
+            # DPR's two towers have the same configuration; only the name of the class distinguishes them.
+            architecture = (config.architectures or [""])[0]
+            is_dpr = architecture.startswith("DPR")
+            model_class = getattr(transformers, architecture) if is_dpr else transformers.AutoModel
+            self._model: Any = model_class.from_pretrained(str(source)).eval()
             self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(str(source))
         except Exception as error:
             must = "the folder of a transformers model (a local path always works), or a name where the hub is reached"
@@ -64,13 +65,13 @@ class TransformerEncoder:
                 batch, padding=True, truncation=True, max_length=self._max_length, return_tensors="pt"
             )
             with self._torch.inference_mode():
-                parts.append(self._pooled(self._model(**tokens), tokens["attention_mask"]).float().numpy())
+                parts.append(self._pool(self._model(**tokens), tokens["attention_mask"]).float().numpy())
         vectors: Floats = np.concatenate(parts)
         if self._normalise:
             vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         return vectors
 
-    def _pooled(self, output: Any, mask: Any) -> Any:
+    def _pool(self, output: Any, mask: Any) -> Any:
         if self._pooling == "pooler":
             return output.pooler_output
         states = output.last_hidden_state

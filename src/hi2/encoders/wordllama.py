@@ -1,6 +1,6 @@
-"""The static vectors inside the wordllama package, read from its files; needs the extra ``wordllama``.
+"""The static vectors of the wordllama package, read from its files; needs the extra ``wordllama``.
 
-The package's own loader asks a hub for the tokenizer that it ships; reading both files needs no network.
+The package's own loader downloads the tokenizer although it ships it. Reading both files directly needs no network.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hi2.types import Floats
 
 
 class WordLlamaEncoder:
-    """Means of token vectors distilled from language models' embeddings (256 dimensions), at unit length."""
+    """Encode texts as the mean of their token vectors, 256 dimensions, at unit length."""
 
     source = "wordllama"
 

@@ -1,1 +1,1 @@
-"""Text becomes terms."""
+"""Turn text into terms: tokenizers, and documents as bags of terms."""

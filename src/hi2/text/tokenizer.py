@@ -42,21 +42,23 @@ class Tokenizer:
             raise InvalidParameter(f"The 'tokenizer' parameter is not a tokenizer definition: {error}") from error
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
-        #: The definition as ``tokenizers`` writes it; what an index stores.
+        #: The definition as ``tokenizers`` writes it; this is what an index stores.
         self.definition: str = self._tokenizer.to_str()
-        #: Names the tokenizer: two with the same fingerprint give the same tokens.
+        #: A hash of the definition: tokenizers with the same fingerprint give the same tokens.
         self.fingerprint = hashlib.sha256(self.definition.encode()).hexdigest()
         vocabulary = self._tokenizer.get_vocab(with_added_tokens=True)
         if not vocabulary:
             raise invalid("tokenizer", "a tokenizer with a vocabulary", "an empty one")
-        #: Terms are numbered below this.
+        #: Term numbers are below this.
         self.n_terms = max(vocabulary.values()) + 1
         #: 1 where a token is not a term.
         self.dropped: Bytes = np.zeros(self.n_terms, np.uint8)
         for number, token in self._tokenizer.get_added_tokens_decoder().items():
             self.dropped[number] |= token.special
-        model = json.loads(self.definition)["model"]  # WordPiece, WordLevel and BPE name their unknown token
-        unknown = vocabulary.get(model.get("unk_token"), model.get("unk_id"))  # Unigram numbers it
+        model = json.loads(self.definition)[
+            "model"
+        ]  # WordPiece, WordLevel and BPE give the name of their unknown token
+        unknown = vocabulary.get(model.get("unk_token"), model.get("unk_id"))  # Unigram gives its number
         if unknown is not None:
             self.dropped[unknown] = 1
         #: The native WordPiece, None for other tokenizers.
@@ -64,7 +66,7 @@ class Tokenizer:
 
     @classmethod
     def load(cls, source: str | Path | tokenizers.Tokenizer | Tokenizer | WordTokenizer | None) -> Analyzer:
-        """Return a tokenizer from a file, a folder with ``tokenizer.json``, a hub name or an object; None is BERT's."""
+        """Load a tokenizer from a file, a folder with ``tokenizer.json``, a hub name or an object; None is BERT's."""
         if isinstance(source, (Tokenizer, WordTokenizer)):
             return source
         if source is None:
@@ -93,25 +95,25 @@ class Tokenizer:
     def encode(
         self, texts: Sequence[str], *, max_tokens: int | None = None, threads: int | None = None
     ) -> tuple[U32, U64]:
-        """Return all token numbers of ``texts`` and the offsets of each text's own.
+        """Return the token numbers of all texts, and the offsets of each text.
 
-        BERT's uncased WordPiece is native. Other tokenizers, and the few texts it leaves alone, go through the
-        ``tokenizers`` library: with ``threads=1`` on the caller's thread, else on a pool of its own.
+        BERT's uncased WordPiece is native. Other tokenizers, and the few texts that the native one cannot handle, go
+        through the ``tokenizers`` library. It runs on the caller's thread if ``threads=1``, else on its own pool.
         """
         if self.pieces is None:
             return self._encode(texts, max_tokens, threads)
-        own = texts if isinstance(texts, list) else list(texts)
+        batch = texts if isinstance(texts, list) else list(texts)
         limit = _NO_LIMIT if max_tokens is None else max_tokens
         try:
-            tokens, offsets, left = self.pieces.encode(own, limit, thread_count(threads))
+            tokens, offsets, unhandled = self.pieces.encode(batch, limit, thread_count(threads))
         except (TypeError, UnicodeEncodeError):
-            return self._encode(own, max_tokens, threads)  # which says what is wrong with them
-        if len(left) == 0:
+            return self._encode(batch, max_tokens, threads)  # raises an error that names the bad text
+        if len(unhandled) == 0:
             return tokens, offsets
-        rest, bounds = self._encode([own[row] for row in left], max_tokens, threads)
-        places = np.repeat(offsets[left.astype(np.int64)].astype(np.int64), np.diff(bounds).astype(np.int64))
-        lengths = np.zeros(len(own) + 1, np.uint64)
-        lengths[left.astype(np.int64) + 1] = np.diff(bounds)
+        rest, bounds = self._encode([batch[row] for row in unhandled], max_tokens, threads)
+        places = np.repeat(offsets[unhandled.astype(np.int64)].astype(np.int64), np.diff(bounds).astype(np.int64))
+        lengths = np.zeros(len(batch) + 1, np.uint64)
+        lengths[unhandled.astype(np.int64) + 1] = np.diff(bounds)
         return np.insert(tokens, places, rest), offsets + np.cumsum(lengths, dtype=np.uint64)
 
     def _encode(self, texts: Sequence[str], max_tokens: int | None, threads: int | None) -> tuple[U32, U64]:
@@ -138,12 +140,12 @@ class Tokenizer:
         return flat, offsets
 
     def tokens(self, text: str) -> list[str]:
-        """Return the terms of a text as strings, in order, repeats kept."""
+        """Return the terms of a text as strings, in order, repeats included."""
         numbers, _ = self.encode([text])
         return [self.name(int(number)) for number in numbers if not self.dropped[number]]
 
     def names(self, text: str) -> dict[int, str]:
-        """Return the terms of a text by their numbers."""
+        """Return the strings of a text's tokens by their numbers."""
         return {int(number): self.name(int(number)) for number in self.encode([text], threads=1)[0]}
 
     def name(self, term: int) -> str:
@@ -151,13 +153,13 @@ class Tokenizer:
         return str(self._tokenizer.id_to_token(term) or f"<{term}>")
 
     def number(self, term: str) -> int | None:
-        """Return the number of a term, None if the vocabulary has no such term."""
+        """Return the number of a term, or None if it is not in the vocabulary."""
         number = self._tokenizer.token_to_id(term)
         return None if number is None else int(number)
 
 
 def _native_wordpiece(definition: Mapping[str, Any], vocabulary: Mapping[str, int]) -> _native.WordPiece | None:
-    """Return the native tokenizer if the definition is BERT's uncased WordPiece."""
+    """Return the native tokenizer if the definition is BERT's uncased WordPiece, else None."""
     model, normalizer = definition["model"], definition["normalizer"] or {}
     lowercase = normalizer.get("lowercase") and normalizer.get("strip_accents") is not False
     cleaned = normalizer.get("clean_text") and normalizer.get("handle_chinese_chars")
@@ -165,43 +167,45 @@ def _native_wordpiece(definition: Mapping[str, Any], vocabulary: Mapping[str, in
     if kinds != ["WordPiece", "BertNormalizer", "BertPreTokenizer"] or not (lowercase and cleaned):
         return None
     added = definition["added_tokens"]
-    own: Mapping[str, int] = model["vocab"]
-    numbered_once = len(set(vocabulary.values())) == len(vocabulary) and max(vocabulary.values()) < 4 * len(vocabulary)
-    if any(token["normalized"] for token in added) or model["unk_token"] not in own or not numbered_once:
+    model_vocabulary: Mapping[str, int] = model["vocab"]
+    numbers = vocabulary.values()
+    distinct_and_dense = len(set(numbers)) == len(numbers) and max(numbers) < 4 * len(numbers)
+    unknown_is_known = model["unk_token"] in model_vocabulary
+    if any(token["normalized"] for token in added) or not unknown_is_known or not distinct_and_dense:
         return None
-    tokens = [""] * (max(vocabulary.values()) + 1)
-    for token, number in own.items():
+    tokens = [""] * (max(numbers) + 1)
+    for token, number in model_vocabulary.items():
         tokens[number] = token
     return _native.WordPiece(
         tokens,
         model["continuing_subword_prefix"],
-        own[model["unk_token"]],
+        model_vocabulary[model["unk_token"]],
         model["max_input_chars_per_word"],
         [token["content"] for token in added],
-        _characters(),
+        _character_table(),
     )
 
 
 @cache
-def _characters() -> U32:
-    """What becomes of every character; see experiments/bert_characters.py."""
+def _character_table() -> U32:
+    """Return the table of what each character becomes; see experiments/bert_characters.py."""
     with resources.files("hi2.text").joinpath("bert-characters.npy").open("rb") as file:
         table: U32 = np.load(file)
     return table
 
 
-#: Whatever turns text into terms.
+#: Anything that turns text into terms.
 Analyzer = Tokenizer | WordTokenizer
 
 
 def restore_analyzer(definition: str) -> Analyzer:
-    """Return the tokenizer an index has stored."""
+    """Return the tokenizer with a stored definition."""
     kind = json.loads(definition).get("kind")
     return WordTokenizer.restore(definition) if kind == WordTokenizer.KIND else Tokenizer(definition)
 
 
 def bert_definition() -> str:
-    """BERT's uncased WordPiece, from the vocabulary shipped beside this file."""
+    """Return the definition of BERT's uncased WordPiece, with the vocabulary that ships with the package."""
     import tokenizers
     from tokenizers import models, normalizers, pre_tokenizers
 

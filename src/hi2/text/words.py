@@ -1,7 +1,7 @@
-"""Words of any language as terms: Unicode words, optional stemming, bigrams where a script has no spaces.
+"""Words of any language as terms: Unicode words, optional stemming, bigrams for scripts without spaces.
 
-A word's term is a hash of it, so there is no vocabulary to learn and a word that first comes with an added document is
-a term like any other. Two words may share a term; with 2^18 terms that adds a few candidates and loses none.
+The term of a word is a hash of it. No vocabulary has to be built, and a word that first occurs in an added document is
+a term like any other. Two words may share a term; with 2^18 terms this adds a few candidates and loses none.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\uac00-\ud7af\U00020000-\U0003ffff"
 )
-_LAST_MARK = 0x1E94A  # combining marks end here, variation selectors apart
+_LAST_MARK = 0x1E94A  # the last combining mark, except variation selectors
 
 
 @cache
-def _pieces() -> re.Pattern[str]:
-    """Runs of an unspaced script, or words: letters, digits and, unlike Python's own ``\\w``, the marks upon them."""
+def _word_pattern() -> re.Pattern[str]:
+    """Match runs of an unspaced script, or words: letters and digits and, unlike ``\\w``, combining marks."""
     runs: list[list[int]] = []
     for code in range(0x300, _LAST_MARK + 1):
         if unicodedata.category(chr(code)) not in ("Mn", "Mc"):
@@ -45,7 +45,7 @@ def _pieces() -> re.Pattern[str]:
     return re.compile(f"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[\\w{marks}\u200c\u200d])+")
 
 
-_FIRST = re.compile(f"[{_UNSPACED}]")
+_UNSPACED_START = re.compile(f"[{_UNSPACED}]")
 
 
 class WordTokenizer:
@@ -64,11 +64,11 @@ class WordTokenizer:
     def __init__(self, stemmer: str | None = None, *, n_terms: int = 1 << 18) -> None:
         self.n_terms = integer("n_terms", n_terms, low=1 << 8, high=1 << 22)
         self._stemmer = None if stemmer is None else _load_stemmer(stemmer)
-        #: What an index stores to make the same terms again.
+        #: What an index stores, so that it can restore the tokenizer.
         self.definition = json.dumps({"kind": self.KIND, "stemmer": stemmer, "n_terms": self.n_terms})
-        #: Names the tokenizer: two with the same fingerprint give the same tokens.
+        #: A hash of the definition: tokenizers with the same fingerprint give the same tokens.
         self.fingerprint = hashlib.sha256(self.definition.encode()).hexdigest()
-        #: 1 where a token is not a term: none here.
+        #: 1 where a token is not a term; here all are.
         self.dropped: Bytes = np.zeros(self.n_terms, np.uint8)
 
     @classmethod
@@ -78,10 +78,10 @@ class WordTokenizer:
         return cls(data["stemmer"], n_terms=data["n_terms"])
 
     def tokens(self, text: str) -> list[str]:
-        """Return the terms of a text as strings, in order, repeats kept."""
+        """Return the terms of a text as strings, in order, repeats included."""
         found: list[str] = []
-        for piece in _pieces().findall(unicodedata.normalize("NFKC", text).casefold()):
-            if _FIRST.match(piece):
+        for piece in _word_pattern().findall(unicodedata.normalize("NFKC", text).casefold()):
+            if _UNSPACED_START.match(piece):
                 found.extend(piece[i : i + 2] for i in range(len(piece) - 1)) if len(piece) > 1 else found.append(piece)
             else:
                 found.append(piece)
@@ -90,7 +90,7 @@ class WordTokenizer:
     def encode(
         self, texts: Sequence[str], *, max_tokens: int | None = None, threads: int | None = None
     ) -> tuple[U32, U64]:
-        """Return all token numbers of ``texts`` and the offsets of each text's own; on the caller's thread."""
+        """Return the token numbers of all texts, and the offsets of each text; runs on the caller's thread."""
         rows: list[list[int]] = []
         for row, text in enumerate(texts):
             if not isinstance(text, str):
@@ -105,7 +105,7 @@ class WordTokenizer:
         return zlib.crc32(term.encode()) % self.n_terms
 
     def name(self, term: int) -> str:
-        """Return a name for a term number; a hash does not know its word."""
+        """Return a placeholder for a term: its word cannot be recovered from the hash."""
         return f"#{term}"
 
     def names(self, text: str) -> dict[int, str]:
