@@ -1,4 +1,4 @@
-"""Every codec: encodes as the equations say, scores its own codes, survives awkward shapes."""
+"""Every codec encodes by its equations, scores its own codes, and handles small samples and odd dimensions."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def test_every_registered_codec_is_under_contract():
     assert {type(spec).__name__ for spec in SPECS} == set(CODECS)
 
 
-def decoded(codec, codes):
-    """Return what the codes stand for, by the oracle."""
+def decode(codec, codes):
+    """Return the vectors that codes decode to, by the oracle."""
     if isinstance(codec.spec, hi2.PQ):
         books = codec.arrays["codebooks"]
-        numbers = codes.astype(np.int64)
+        codewords = codes.astype(np.int64)
         if codec.spec.bits == 4:
-            numbers = (
+            codewords = (
                 np.stack([codes & 15, codes >> 4], axis=2).reshape(len(codes), -1)[:, : len(books)].astype(np.int64)
             )
-        vectors = oracle.pq_decode(numbers, books)
+        vectors = oracle.pq_decode(codewords, books)
         rotation = codec.arrays.get("rotation")
         return vectors[:, : codec.dim] if rotation is None else vectors @ rotation.astype(np.float64)
     if isinstance(codec.spec, hi2.SQ8):
@@ -64,7 +64,7 @@ def test_repr_is_the_spec(fitted):
     assert eval(repr(fitted.spec), dict(CODECS)) == fitted.spec
 
 
-def test_codes_have_the_size_that_is_promised(fitted, corpus):
+def test_codes_have_the_stated_size(fitted, corpus):
     codes = fitted.encode(corpus.vectors)
     assert codes.shape == (len(corpus.vectors), fitted.code_bytes)
     expected = {"Flat": 160, "Half": 80, "SQ8": 40}.get(type(fitted.spec).__name__)
@@ -81,43 +81,43 @@ def test_codes_are_the_nearest_codewords(spec, corpus):
     vectors = corpus.vectors[:200].astype(np.float64)
     rotation = fitted.arrays.get("rotation")
     books = fitted.arrays["codebooks"]
-    padded = books.shape[0] * books.shape[2]
-    rotated = vectors @ rotation.T if rotation is not None else np.pad(vectors, ((0, 0), (0, padded - fitted.dim)))
+    padded_dim = books.shape[0] * books.shape[2]
+    rotated = vectors @ rotation.T if rotation is not None else np.pad(vectors, ((0, 0), (0, padded_dim - fitted.dim)))
     best = oracle.pq_decode(oracle.pq_encode(rotated, books), books)
     ours = fitted.encode(corpus.vectors[:200])
-    numbers = ours.astype(np.int64)
+    codewords = ours.astype(np.int64)
     if fitted.spec.bits == 4:
-        numbers = np.stack([ours & 15, ours >> 4], axis=2).reshape(len(ours), -1)[:, : len(books)].astype(np.int64)
-    error, least = ((rotated - oracle.pq_decode(numbers, books)) ** 2).sum(1), ((rotated - best) ** 2).sum(1)
+        codewords = np.stack([ours & 15, ours >> 4], axis=2).reshape(len(ours), -1)[:, : len(books)].astype(np.int64)
+    error, least = ((rotated - oracle.pq_decode(codewords, books)) ** 2).sum(1), ((rotated - best) ** 2).sum(1)
     np.testing.assert_allclose(error, least, atol=1e-5)
 
 
-def test_an_index_scores_what_the_codes_stand_for(fitted, corpus):
+def test_an_index_scores_the_decoded_vectors(fitted, corpus):
     index = hi2.HybridIndex.build(corpus.vectors, terms=None, codec=fitted, clusters=hi2.KMeans(12))
     anchors = index.model.clusters.anchors
     labels = oracle.assign(corpus.vectors, anchors)
     base = anchors[labels].astype(np.float64) if fitted.spec.residual else np.zeros_like(corpus.vectors, np.float64)
     codes = fitted.encode((corpus.vectors - base).astype(np.float32))
-    approximations = base + decoded(fitted, codes)
+    approximations = base + decode(fitted, codes)
     hits = index.search(corpus.query_vectors, k=len(corpus.texts), clusters=12)
     for i, query in enumerate(corpus.query_vectors):
         expected = approximations @ query.astype(np.float64)
         error = 3e-5
-        if isinstance(fitted.spec, hi2.RaBitQ):  # it rounds the query too: up to a step in every rotated dimension
+        if isinstance(fitted.spec, hi2.RaBitQ):  # rounds the query too, by up to a step per rotated dimension
             error += oracle.rabitq_query_error(query, approximations - base, fitted.spec.bits, fitted.arrays)[
                 hits.ids[i]
             ]
         assert (np.abs(hits.scores[i] - expected[hits.ids[i]]) <= error).all()
 
 
-def test_a_finer_reconstruction_than_the_mean(fitted, corpus):
+def test_decoded_vectors_are_nearer_than_the_mean(fitted, corpus):
     codes = fitted.encode(corpus.vectors)
-    error = ((corpus.vectors - decoded(fitted, codes)) ** 2).sum()
+    error = ((corpus.vectors - decode(fitted, codes)) ** 2).sum()
     spread = ((corpus.vectors - corpus.vectors.mean(0)) ** 2).sum()
     assert error < 0.9 * spread
 
 
-def test_encoding_does_not_depend_on_company_or_threads(fitted, corpus):
+def test_encoding_does_not_depend_on_the_batch_or_the_threads(fitted, corpus):
     together = fitted.encode(corpus.vectors, threads=3)
     alone = np.concatenate([fitted.encode(corpus.vectors[i : i + 1]) for i in range(100)])
     assert (together[:100] == alone).all()
@@ -142,7 +142,7 @@ def test_small_corpora_and_odd_dimensions_are_fitted(spec, n, dim):
 
 @pytest.mark.parametrize("spec", [hi2.SQ8(), hi2.RaBitQ(), hi2.RaBitQ(bits=4)], ids=repr)
 @pytest.mark.parametrize("scale", [1e-34, 1e-30, 1.0, 1e15])
-def test_the_size_of_numbers_does_not_change_the_order(spec, scale):
+def test_the_scale_of_vectors_does_not_change_the_order(spec, scale):
     vectors = np.random.default_rng(0).standard_normal((60, 32)).astype(np.float32)
     plain = hi2.HybridIndex.build(vectors, terms=None, codec=spec).search(vectors[0], clusters=60)
     for documents, query in ((vectors * np.float32(scale), vectors[0]), (vectors, vectors[0] * np.float32(scale))):
@@ -153,7 +153,7 @@ def test_the_size_of_numbers_does_not_change_the_order(spec, scale):
 
 @pytest.mark.parametrize(("bits", "share"), [(1, 0.62), (2, 0.36), (4, 0.1), (8, 0.01)])
 def test_rabitq_is_unbiased_and_better_with_more_bits(bits, share):
-    """Over random rotations the estimates surround the true inner product, as closely as the bits allow."""
+    """Over random rotations, estimates average to the true inner product, with an error that falls with the bits."""
     rng = np.random.default_rng(3)
     vectors = rng.standard_normal((60, 200)).astype(np.float32)
     query = vectors[:1] + rng.standard_normal((1, 200)).astype(np.float32)

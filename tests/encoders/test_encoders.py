@@ -1,4 +1,4 @@
-"""Text alone is enough where there is an encoder, and another encoder is refused."""
+"""With an encoder, text alone builds and searches; a different encoder is refused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def static():
 
 
 def hashed(texts):
-    """A plain callable: hashed words."""
+    """An encoder that is a plain function: counts of hashed words."""
     rows = np.zeros((len(texts), 32))
     for i, text in enumerate(texts):
         for word in text.split():
@@ -33,14 +33,14 @@ def test_vectors_are_sums_of_token_vectors_at_unit_length(static):
     assert static._vectors.dtype == np.int8
 
 
-def test_a_text_does_not_depend_on_its_company(static, corpus):
+def test_the_vector_of_a_text_does_not_depend_on_its_batch(static, corpus):
     together = static(corpus.texts[:300])
     alone = np.concatenate([static([text]) for text in corpus.texts[:20]])
     assert (together[:20] == alone).all()
     assert (together == hi2.StaticEncoder(threads=3)(corpus.texts[:300])).all()
 
 
-def test_texts_without_tokens_are_zero(static):
+def test_texts_without_tokens_have_the_zero_vector(static):
     assert not static(["", "\x00", "[CLS]"]).any()
     assert static([]).shape == (0, 256)
 
@@ -73,14 +73,14 @@ def test_tokenizing_once_gives_the_same_index(static, corpus):
         np.testing.assert_array_equal(array, apart._index.state.snapshot.segments[0].segment.arrays[name])
 
 
-def test_any_callable_is_an_encoder_and_another_is_refused(corpus, tmp_path):
+def test_any_callable_is_an_encoder_and_a_different_one_is_refused(corpus, tmp_path):
     index = hi2.HybridIndex.build(texts=corpus.texts, ids=corpus.ids, encoder=hashed, path=tmp_path / "a")
     assert len(index.search("open a file", k=3)) == 3
     index.close()
     bare = hi2.HybridIndex.open(tmp_path / "a")
     with pytest.raises(hi2.InvalidParameter, match=r"'encoder' parameter of open must be given.*hashed"):
         bare.search("open a file")
-    assert len(bare.search(hashed(["open a file"])[0], "open a file", k=3)) == 3  # vectors still do
+    assert len(bare.search(hashed(["open a file"])[0], "open a file", k=3)) == 3  # vectors need no encoder
     again = hi2.HybridIndex.open(tmp_path / "a", encoder=hashed)
     assert len(again.search("open a file", k=3)) == 3
     with pytest.raises(hi2.InvalidParameter, match=r"'encoder'.*built with.*hashed"):
@@ -89,14 +89,14 @@ def test_any_callable_is_an_encoder_and_another_is_refused(corpus, tmp_path):
         hi2.HybridIndex.open(tmp_path / "a", encoder=lambda texts: hashed(texts)[:, ::-1])
 
 
-def test_small_differences_of_hardware_are_the_same_encoder():
+def test_small_numerical_differences_are_accepted():
     identity = EncoderIdentity.of(hashed)
     identity.check(lambda texts: hashed(texts).astype(np.float16) + 1e-4)
     assert EncoderIdentity.from_json(identity.to_json()) == identity
     assert len(identity.probe) == hashed([PROBE]).shape[1]
 
 
-def test_what_is_refused(corpus, static):
+def test_bad_arguments_are_refused(corpus, static):
     with pytest.raises(hi2.InvalidParameter, match=r"'vectors'.*encoder"):
         hi2.HybridIndex.build(texts=corpus.texts)
     with pytest.raises(hi2.InvalidParameter, match=r"'vectors'.*encoder"):
@@ -124,7 +124,7 @@ def test_a_missing_extra_is_named(monkeypatch):
 
 @pytest.fixture(scope="module")
 def tiny_model(tmp_path_factory):
-    """A BERT of one small layer, made and saved here: loading it is the real thing."""
+    """The folder of a BERT with one small layer, loaded as any other model."""
     pytest.importorskip("sentence_transformers", reason="needs the extra 'sentence-transformers'")
     import torch
     from transformers import BertConfig, BertModel, BertTokenizerFast
@@ -142,7 +142,7 @@ def tiny_model(tmp_path_factory):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_sentence_transformers_model_builds_searches_and_is_found_again(tiny_model, corpus, tmp_path):
+def test_an_index_loads_its_sentence_transformers_model_again(tiny_model, corpus, tmp_path):
     encoder = hi2.SentenceTransformerEncoder(tiny_model)
     index = hi2.HybridIndex.build(texts=corpus.texts[:40], ids=corpus.ids[:40], encoder=encoder, path=tmp_path / "a")
     index.close()

@@ -1,4 +1,4 @@
-"""Encoders known by name load from tiny models on disk and give the vectors their recipe describes."""
+"""Named encoders load from tiny models on disk and give the vectors that their recipes describe."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ WORDS = [
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
-    """Folders of tiny models: plain BERT, and the two towers of DPR."""
+    """Folders of tiny models: a plain BERT and the two towers of DPR."""
     pytest.importorskip("torch", reason="needs the extra 'transformers'")
     transformers = pytest.importorskip("transformers", reason="needs the extra 'transformers'")
     import torch
@@ -80,7 +80,7 @@ def test_two_towers_need_two_paths(tiny):
 
 
 @pytest.mark.parametrize("pooling", ["cls", "mean", "pooler"])
-def test_pooling(tiny, pooling):
+def test_pooling_is_the_one_named(tiny, pooling):
     encoder = TransformerEncoder(tiny[0] / "bert", pooling=pooling, max_length=20, batch_size=2)
     output, mask = states(tiny, "bert", TEXTS, 20)
     hidden = output.last_hidden_state.numpy()
@@ -93,7 +93,7 @@ def test_pooling(tiny, pooling):
     assert encoder([]).shape == (0, 16)
 
 
-def test_prefix_length_and_norm(tiny):
+def test_prefix_maximum_length_and_norm_are_applied(tiny):
     plain = TransformerEncoder(tiny[0] / "bert", max_length=8)
     prefixed = TransformerEncoder(tiny[0] / "bert", max_length=8, prefix="query : ", normalise=True)
     vectors = prefixed(["river"])
@@ -112,7 +112,7 @@ def test_dpr_has_two_towers(tiny):
 
 
 @pytest.mark.parametrize("name", ["coCondenser", "AR2", "RetroMAE"])
-def test_one_tower_reads_queries_shorter(tiny, name):
+def test_a_single_tower_truncates_queries_more(tiny, name):
     towers = load_towers(f"{name}={tiny[0] / 'bert'}")
     recipe = ENCODERS[name]
     for encoder, length in ((towers.documents, recipe.max_length), (towers.queries, recipe.query_max_length)):
@@ -144,8 +144,8 @@ def test_static_is_one_tower():
     np.testing.assert_array_equal(towers.queries(["a"]), hi2.StaticEncoder()(["a"]))
 
 
-def test_onnx_equals_the_model_it_was_made_of(tiny, tmp_path):
-    """A graph that looks up token vectors, written by hand: what comes out is their mean over the text."""
+def test_an_onnx_encoder_pools_the_states_of_its_model(tiny, tmp_path):
+    """The model is a hand-written graph that looks up token vectors."""
     onnx = pytest.importorskip("onnx", reason="needs onnx")
     pytest.importorskip("onnxruntime", reason="needs the extra 'onnx'")
     from onnx import TensorProto, helper, numpy_helper
@@ -173,7 +173,7 @@ def test_onnx_equals_the_model_it_was_made_of(tiny, tmp_path):
         OnnxEncoder(tmp_path / "nowhere")
 
 
-def test_wordllama_reads_the_vectors_of_its_package():
+def test_wordllama_loads_the_vectors_of_its_package():
     pytest.importorskip("safetensors", reason="needs the extra 'wordllama'")
     import importlib.util
 
@@ -187,12 +187,12 @@ def test_wordllama_reads_the_vectors_of_its_package():
     assert not encoder([""]).any()
 
 
-def test_the_output_of_an_onnx_model_that_holds_vectors_is_taken():
-    """Models name and order their outputs as they like; some are as wide as the text is long."""
+def test_the_output_with_vectors_is_chosen():
+    """Models name and order their outputs freely; the width of some depends on the length of the text."""
     from pathlib import Path
     from types import SimpleNamespace
 
-    from hi2.encoders.onnx import _vectors_of
+    from hi2.encoders.onnx import _vector_output
 
     def output(name, *shape):
         return SimpleNamespace(name=name, shape=list(shape))
@@ -200,8 +200,8 @@ def test_the_output_of_an_onnx_model_that_holds_vectors_is_taken():
     mask, states = output("output", "batch", "tokens"), output("422", "b", "t", 384)
     pooled, named = output("461", "b", 384), output("sentence_embedding", "b", "d")
     model = Path("m.onnx")
-    assert _vectors_of([mask, pooled, states], model) == "422"
-    assert _vectors_of([mask, pooled], model) == "461"
-    assert _vectors_of([states, named], model) == "sentence_embedding"
+    assert _vector_output([mask, pooled, states], model) == "422"
+    assert _vector_output([mask, pooled], model) == "461"
+    assert _vector_output([states, named], model) == "sentence_embedding"
     with pytest.raises(hi2.InvalidParameter, match="fixed width"):
-        _vectors_of([mask], model)
+        _vector_output([mask], model)

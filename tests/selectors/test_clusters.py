@@ -1,4 +1,4 @@
-"""Documents go to the cluster with the highest inner product; the number of clusters follows from N."""
+"""Documents are assigned by the highest inner product; the default number of clusters follows from N."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hi2 import _native
 
 
 @pytest.mark.parametrize(("n_docs", "expected"), [(1, 1), (2, 2), (3, 3), (100, 20), (66_581, 516), (10_000_000, 6325)])
-def test_the_number_of_clusters_is_chosen_from_n(n_docs, expected):
+def test_the_default_number_of_clusters_follows_from_n(n_docs, expected):
     assert hi2.KMeans().resolved(n_docs).n_clusters == expected
 
 
@@ -32,14 +32,14 @@ def test_spherical_centroids_have_unit_length(corpus):
         assert np.allclose(lengths, 1, atol=1e-4) == spherical
 
 
-def test_equal_anchors_give_the_lower_number():
+def test_ties_go_to_the_lower_cluster():
     anchors = np.tile(np.array([[1.0, 0.0]], np.float32), (5, 1))
     labels, scores = _native.nearest(np.array([[2.0, 1.0]], np.float32), anchors, 3, 1)
     assert labels.tolist() == [[0, 1, 2]]
     assert scores.tolist() == [[2.0, 2.0, 2.0]]
 
 
-def test_the_best_anchors_come_in_order(corpus):
+def test_the_nearest_anchors_are_exact_and_in_order(corpus):
     anchors = corpus.vectors[:301]
     labels, scores = _native.nearest(corpus.vectors[:150], anchors, 7, 2)
     exact = corpus.vectors[:150].astype(np.float64) @ anchors.astype(np.float64).T
@@ -47,7 +47,7 @@ def test_the_best_anchors_come_in_order(corpus):
     np.testing.assert_allclose(scores, np.take_along_axis(exact, labels.astype(np.int64), axis=1), atol=1e-6)
 
 
-def test_copies_are_near_and_not_shadowed(corpus):
+def test_copies_are_near_the_document_and_far_from_each_other(corpus):
     spec = hi2.KMeans(30, copies=2, copy_margin=0.2)
     clusters = spec.fit(corpus.vectors, n_docs=len(corpus.vectors), threads=1)
     labels, pairs = clusters.assign(corpus.vectors)
@@ -62,8 +62,8 @@ def test_copies_are_near_and_not_shadowed(corpus):
     assert max(len(clusters) for clusters in chosen.values()) <= 3
 
 
-def test_trained_centroids_move_probes_and_not_assignments(corpus):
-    """Queries are sent by the centroids, documents and residuals by the anchors."""
+def test_moved_centroids_change_probes_but_not_assignments(corpus):
+    """Queries use the centroids; documents and residual codes use the anchors."""
     fitted = hi2.KMeans(10).fit(corpus.vectors, n_docs=500, threads=1)
     moved = hi2.ClusterSelector(fitted.spec, fitted.anchors, np.ascontiguousarray(fitted.centroids[::-1]))
     for codec in (hi2.Flat(), hi2.PQ(5, residual=True)):
@@ -77,7 +77,7 @@ def test_trained_centroids_move_probes_and_not_assignments(corpus):
         ).all()
 
 
-def test_a_moved_selector_is_stored_with_both(corpus, tmp_path):
+def test_anchors_and_centroids_are_both_stored(corpus, tmp_path):
     fitted = hi2.KMeans(10).fit(corpus.vectors, n_docs=500, threads=1)
     moved = hi2.ClusterSelector(fitted.spec, fitted.anchors, np.ascontiguousarray(fitted.centroids[::-1]))
     index = hi2.HybridIndex.build(corpus.vectors, terms=None, clusters=moved)

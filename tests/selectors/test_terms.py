@@ -1,4 +1,4 @@
-"""Terms are chosen as the paper says, for documents and for queries."""
+"""Terms of documents and of queries are chosen as the paper defines."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_short_query_opens_all_its_terms_once(fitted):
     assert [fitted.tokenizer.name(t) for t in terms.tolist()] == ["the", "index", "of"]
 
 
-def test_a_long_query_opens_the_best_on_average(fitted, judge):
+def test_a_long_query_opens_the_terms_with_the_highest_means(fitted, judge):
     text = "the sqlite database of a compressed archive in the thread pool"
     tokens = [fitted.tokenizer.number(t) for t in fitted.tokenizer.tokens(text)]
     _, terms = fitted.query_terms([text], 4)
@@ -85,8 +85,8 @@ def test_gamma_prunes_the_longest_lists_by_score(corpus):
     assert kept == sorted(sorted(full, key=lambda r: (-by_row[r], r))[:threshold])
 
 
-def test_a_tokenizer_put_in_place_of_the_indexs_own_is_refused(corpus, tmp_path):
-    """Its checksum made right in the manifest's file list, it is still not the tokenizer the terms were made with."""
+def test_a_replaced_tokenizer_is_refused(corpus, tmp_path):
+    """Even if its checksum in the manifest is corrected: the terms were made with another tokenizer."""
     index = hi2.HybridIndex.build(corpus.vectors[:50], corpus.texts[:50], path=tmp_path / "a")
     index.close()
     path = tmp_path / "a" / "model" / "tokenizer.json"
@@ -101,12 +101,12 @@ def test_a_tokenizer_put_in_place_of_the_indexs_own_is_refused(corpus, tmp_path)
         hi2.HybridIndex.open(tmp_path / "a")
 
 
-def test_gamma_off_prunes_nothing(corpus):
+def test_without_gamma_nothing_is_pruned(corpus):
     info = hi2.HybridIndex.build(corpus.vectors, corpus.texts).info()["terms"]
     assert info["pruned_lists"] == info["pruned_postings"] == 0
 
 
-def test_statistics_stay_frozen_when_documents_come(corpus):
+def test_added_documents_do_not_change_the_statistics(corpus):
     index = hi2.HybridIndex.build(corpus.vectors[:300], corpus.texts[:300])
     df, means = index.model.terms.df.copy(), index.model.terms.mean_scores.copy()
     index.add(corpus.vectors[300:], corpus.texts[300:])

@@ -1,4 +1,4 @@
-"""Term weights the caller brings take the place of BM25."""
+"""Term weights that the caller gives replace BM25."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hi2 import _native
 from hi2.text.bags import weigh
 from hi2.text.tokenizer import Tokenizer
 
-V = np.eye(3, dtype=np.float32)
+VECTORS = np.eye(3, dtype=np.float32)
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def row(bags, i):
     return dict(zip(bags.terms[begin:end].tolist(), bags.values[begin:end].tolist(), strict=True))
 
 
-def test_mappings_and_csr_say_the_same(bert):
+def test_mappings_and_csr_give_the_same_bags(bert):
     red, blue = bert.number("red"), bert.number("blue")
     mapped = weigh(bert, [{"red": 2.0, blue: 1.0}, {}, {"blue": 0.5}])
     matrix = weigh(bert, Csr([0, 2, 2, 3], [blue, red, blue], [1.0, 2.0, 0.5]))
@@ -40,12 +40,12 @@ def test_mappings_and_csr_say_the_same(bert):
         assert [row(bags, i) for i in range(3)] == [{red: 2.0, blue: 1.0}, {}, {blue: 0.5}]
 
 
-def test_keywords_the_vocabulary_lacks_are_tokenized(bert):
+def test_keywords_outside_the_vocabulary_are_tokenized(bert):
     bags = weigh(bert, [{"machine learning": 3.0, "learning": 1.0}])
     assert row(bags, 0) == {bert.number("machine"): 3.0, bert.number("learning"): 3.0}
 
 
-def test_weights_that_are_not_positive_and_special_tokens_are_left_out(bert):
+def test_special_tokens_and_weights_that_are_not_positive_are_left_out(bert):
     red = bert.number("red")
     assert row(weigh(bert, [{"red": 0.0, "blue": -1.0, "[CLS]": 5.0}]), 0) == {}
     assert row(weigh(bert, Csr([0, 3], [red, red, 101], [1.0, 4.0, 9.0])), 0) == {red: 4.0}
@@ -53,31 +53,31 @@ def test_weights_that_are_not_positive_and_special_tokens_are_left_out(bert):
 
 def test_documents_are_filed_under_their_heaviest_terms():
     rows = [{"red": 3.0, "green": 2.0, "blue": 1.0}, {"green": 1.0}, {"cloud": 1.0}]
-    index = hi2.HybridIndex.build(V, term_weights=rows, terms=hi2.TermWeights(per_doc=2))
-    find = lambda text: sorted(index.search(V[0], text, clusters=0, k=3).ids.tolist())  # noqa: E731
+    index = hi2.HybridIndex.build(VECTORS, term_weights=rows, terms=hi2.TermWeights(per_doc=2))
+    find = lambda text: sorted(index.search(VECTORS[0], text, clusters=0, k=3).ids.tolist())  # noqa: E731
     assert find("red") == [0]
     assert find("green") == [0, 1]
-    assert find("blue") == []  # the third best of a document filed under two
+    assert find("blue") == []  # the third best term of a document filed under two
     assert find("cloud") == [2]
     np.testing.assert_allclose(index.model.terms.mean_scores[index.model.terms.tokenizer.number("green")], 1.5)
 
 
-def test_weights_replace_bm25_by_being_given():
-    index = hi2.HybridIndex.build(V, term_weights=[{"red": 1.0}] * 3)
+def test_given_weights_replace_bm25():
+    index = hi2.HybridIndex.build(VECTORS, term_weights=[{"red": 1.0}] * 3)
     assert isinstance(index.model.terms.spec, hi2.TermWeights)
 
 
 def test_added_documents_need_weights_too(tmp_path):
-    index = hi2.HybridIndex.build(V, term_weights=[{"red": 1.0}] * 3, path=tmp_path / "a")
-    index.add(V[:1], term_weights=[{"blue": 2.0}])
+    index = hi2.HybridIndex.build(VECTORS, term_weights=[{"red": 1.0}] * 3, path=tmp_path / "a")
+    index.add(VECTORS[:1], term_weights=[{"blue": 2.0}])
     with pytest.raises(hi2.InvalidParameter, match=r"'term_weights'.*given"):
-        index.add(V[:1], ["blue"])
+        index.add(VECTORS[:1], ["blue"])
     index.commit()
     index.close()
-    assert hi2.HybridIndex.open(tmp_path / "a").search(V[0], "blue", clusters=0).ids.tolist() == [3]
+    assert hi2.HybridIndex.open(tmp_path / "a").search(VECTORS[0], "blue", clusters=0).ids.tolist() == [3]
 
 
-def test_a_csr_matrix_that_is_none_is_refused(bert):
+def test_an_invalid_csr_matrix_is_refused(bert):
     for bad in (
         Csr([1, 2], [5], [1.0]),
         Csr([0, 1], [40_000], [1.0]),
@@ -88,7 +88,7 @@ def test_a_csr_matrix_that_is_none_is_refused(bert):
             weigh(bert, bad)
 
 
-def test_threads_share_rows_and_change_nothing():
+def test_the_number_of_threads_does_not_change_the_result():
     rng = np.random.default_rng(0)
     offsets = np.concatenate([[0], np.cumsum(rng.integers(0, 9, 5000))]).astype(np.uint64)
     tokens = rng.integers(0, 50, int(offsets[-1])).astype(np.uint32)

@@ -1,4 +1,4 @@
-"""Tokens are those of the tokenizer, whole and without special ones."""
+"""Tokens are those of the given tokenizer, without truncation, padding or special tokens."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def test_a_unigram_tokenizer_drops_its_unknown_token():
     assert Ours.load(unigram).tokens("redxyzblue") == ["red", "blue"]
 
 
-def test_nothing_is_cut_or_padded(bert, words):
+def test_texts_are_not_truncated_or_padded(bert, words):
     assert len(bert.tokens("word " * 5000)) == 5000
     assert Ours.load(words).tokens("red blue red blue red green") == ["red", "blue", "red", "blue", "red"]
 
 
-def test_max_tokens_cuts_documents(corpus):
+def test_max_tokens_truncates_documents(corpus):
     short = hi2.HybridIndex.build(corpus.vectors, corpus.texts, terms=hi2.BM25(max_tokens=10))
     assert short.model.terms.average_length <= 10
 
@@ -65,13 +65,13 @@ def test_tokenizers_load_from_files_folders_and_objects(words, tmp_path):
     assert Ours.load(None).fingerprint != expected
 
 
-def test_a_file_that_is_no_tokenizer_is_refused(tmp_path):
+def test_a_file_without_a_tokenizer_is_refused(tmp_path):
     (tmp_path / "tokenizer.json").write_text("{}")
     with pytest.raises(hi2.InvalidParameter, match="'tokenizer'"):
         Ours.load(tmp_path)
 
 
-def test_the_tokenizer_travels_with_the_index(words, tmp_path):
+def test_the_tokenizer_is_stored_with_the_index(words, tmp_path):
     vectors = np.eye(3, dtype=np.float32)
     terms = hi2.BM25(per_doc=2, tokenizer=words)
     index = hi2.HybridIndex.build(vectors, ["red red", "blue", "green"], terms=terms, path=tmp_path / "a")
@@ -84,8 +84,8 @@ def test_the_tokenizer_travels_with_the_index(words, tmp_path):
 # -- the native WordPiece --------------------------------------------------------------------------------------------
 
 
-def agree(bert, texts, **options):
-    """Native tokens are those of the ``tokenizers`` library, text by text."""
+def assert_agree(bert, texts, **options):
+    """Assert that native tokens equal those of the ``tokenizers`` library, text by text."""
     tokens, offsets = bert.encode(texts, **options)
     expected, bounds = bert._encode(texts, options.get("max_tokens"), None)
     different = [i for i in range(len(texts)) if np.diff(offsets[i : i + 2]) != np.diff(bounds[i : i + 2])]
@@ -105,18 +105,20 @@ def test_the_default_is_native_and_others_are_not(bert, words):
     assert Ours(json.dumps(cased)).pieces is None
 
 
-def test_definitions_that_are_not_quite_berts_are_left_to_the_library(bert):
+def test_definitions_that_differ_slightly_from_berts_use_the_library(bert):
     def changed(change):
         definition = json.loads(bert.definition)
         change(definition["model"]["vocab"])
         return Ours(json.dumps(definition)).pieces
 
-    assert changed(lambda own: None) is not None
-    assert changed(lambda own: own.update(hello=own["world"])) is None  # two tokens of one number
-    assert changed(lambda own: own.update(hello=30_000_000)) is None  # a number far beyond the others
+    assert changed(lambda vocabulary: None) is not None
+    assert (
+        changed(lambda vocabulary: vocabulary.update(hello=vocabulary["world"])) is None
+    )  # two tokens with one number
+    assert changed(lambda vocabulary: vocabulary.update(hello=30_000_000)) is None  # a number far above the others
 
 
-def test_a_list_that_changes_while_it_is_tokenized(bert):
+def test_a_list_may_change_while_it_is_tokenized(bert):
     texts = [f"word{i} and some more of them {i}" for i in range(3000)]
     expected = bert.encode(list(texts))[0].tolist()
     for _ in range(5):
@@ -128,14 +130,14 @@ def test_a_list_that_changes_while_it_is_tokenized(bert):
         assert tokens.tolist() in (expected, [])
 
 
-def test_native_pieces_of_single_characters(bert):
+def test_native_tokens_of_single_characters(bert):
     codes = [*range(0xD800), *every_character(7)]
-    agree(bert, [f"a{chr(code)}b {chr(code)}" for code in codes])
+    assert_agree(bert, [f"a{chr(code)}b {chr(code)}" for code in codes])
 
 
 @pytest.mark.slow
-def test_native_pieces_of_every_character_in_company(bert):
-    agree(bert, [f"e{chr(code)}\u0301x\u302e{chr(code)} {chr(code)}1" for code in every_character(1)])
+def test_native_tokens_of_every_character_between_marks(bert):
+    assert_agree(bert, [f"e{chr(code)}\u0301x\u302e{chr(code)} {chr(code)}1" for code in every_character(1)])
 
 
 @settings(max_examples=400, deadline=None)
@@ -144,13 +146,13 @@ def test_native_pieces_of_every_character_in_company(bert):
         st.text(max_size=40) | st.text("abcdefg#[]CLSEP- éß\u0301가각東\u302e\U0001d165İ", max_size=120), max_size=5
     )
 )
-def test_native_pieces_of_any_text(bert, texts):
-    agree(bert, texts)
-    agree(bert, texts, max_tokens=3, threads=3)
+def test_native_tokens_of_any_text(bert, texts):
+    assert_agree(bert, texts)
+    assert_agree(bert, texts, max_tokens=3, threads=3)
 
 
-def test_native_pieces_at_the_limits(bert):
-    agree(
+def test_native_tokens_at_the_limits(bert):
+    assert_agree(
         bert,
         ["x" * 99, "x" * 100, "x" * 101, "é" * 100, "é" * 101, "각" * 34, "", " ", "\0", "[CLS]", "[cls]", "a[SEP]b"],
     )

@@ -1,4 +1,4 @@
-"""Words of any language are terms, also those no document had at the fit."""
+"""Words of any language are terms, also those that no document had when the index was built."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 
 import hi2
 
-V = np.eye(4, dtype=np.float32)
+VECTORS = np.eye(4, dtype=np.float32)
 
 
-def test_words_are_folded_and_punctuation_is_no_term():
+def test_case_is_folded_and_punctuation_is_not_a_term():
     tokens = hi2.WordTokenizer().tokens("ＦＵＬＬ width, naïve Straße—don\u2019t! Привет мир")
     assert tokens == ["full", "width", "naïve", "strasse", "don", "t", "привет", "мир"]
 
@@ -27,7 +27,7 @@ def test_words_are_folded_and_punctuation_is_no_term():
         ("สวัสดี", None),
     ],
 )
-def test_scripts_without_spaces_become_pairs(text, expected):
+def test_scripts_without_spaces_become_pairs_of_characters(text, expected):
     tokens = hi2.WordTokenizer().tokens(text)
     assert tokens == expected if expected else len(tokens) > 1
 
@@ -35,30 +35,32 @@ def test_scripts_without_spaces_become_pairs(text, expected):
 def test_chinese_documents_are_found_by_a_part_of_their_text(tmp_path):
     texts = ["北京是中华人民共和国的首都", "东京都是日本的首都圈", "巴黎位于法国北部", "柏林是德国的城市"]
     terms = hi2.BM25(tokenizer=hi2.WordTokenizer())
-    index = hi2.HybridIndex.build(V, texts, terms=terms, path=tmp_path / "a")
-    assert index.search(V[3], "东京都是日本的首都圈吗", clusters=0, k=1).ids.tolist() == [1]
+    index = hi2.HybridIndex.build(VECTORS, texts, terms=terms, path=tmp_path / "a")
+    assert index.search(VECTORS[3], "东京都是日本的首都圈吗", clusters=0, k=1).ids.tolist() == [1]
     index.close()
     opened = hi2.HybridIndex.open(tmp_path / "a")
-    assert opened.search(V[3], "巴黎在法国的北部吗", clusters=0, k=1).ids.tolist() == [2]
-    why = opened.explain(V[3], "巴黎在法国的北部吗", id=2)
-    assert {term.term for term in why.terms} <= set(hi2.WordTokenizer().tokens(texts[2]))
-    assert why.terms
+    assert opened.search(VECTORS[3], "巴黎在法国的北部吗", clusters=0, k=1).ids.tolist() == [2]
+    explanation = opened.explain(VECTORS[3], "巴黎在法国的北部吗", id=2)
+    assert {term.term for term in explanation.terms} <= set(hi2.WordTokenizer().tokens(texts[2]))
+    assert explanation.terms
     opened.verify()
 
 
 def test_a_word_first_seen_in_an_added_document_is_found():
-    index = hi2.HybridIndex.build(V[:2], ["one text", "two texts"], terms=hi2.BM25(tokenizer=hi2.WordTokenizer()))
-    index.add(V[2:3], ["a hippopotamus"])
-    assert index.search(V[0], "hippopotamus", clusters=0).ids.tolist() == [2]
-    assert "no document is filed under: zebra" in str(index.explain(V[0], "zebra", id=0))
+    index = hi2.HybridIndex.build(VECTORS[:2], ["one text", "two texts"], terms=hi2.BM25(tokenizer=hi2.WordTokenizer()))
+    index.add(VECTORS[2:3], ["a hippopotamus"])
+    assert index.search(VECTORS[0], "hippopotamus", clusters=0).ids.tolist() == [2]
+    assert "no document is filed under: zebra" in str(index.explain(VECTORS[0], "zebra", id=0))
 
 
 def test_stemming_joins_forms_of_a_word():
     pytest.importorskip("Stemmer", reason="needs the extra 'stem'")
     english = hi2.WordTokenizer("english")
     assert english.tokens("running runs") == ["run", "run"]
-    index = hi2.HybridIndex.build(V[:2], ["Häuser", "Wald"], terms=hi2.BM25(tokenizer=hi2.WordTokenizer("german")))
-    assert index.search(V[1], "Haus", clusters=0).ids.tolist() == [0]
+    index = hi2.HybridIndex.build(
+        VECTORS[:2], ["Häuser", "Wald"], terms=hi2.BM25(tokenizer=hi2.WordTokenizer("german"))
+    )
+    assert index.search(VECTORS[1], "Haus", clusters=0).ids.tolist() == [0]
     with pytest.raises(hi2.InvalidParameter, match=r"'stemmer'.*english.*'klingon'"):
         hi2.WordTokenizer("klingon")
 
@@ -69,10 +71,10 @@ def test_a_missing_stemmer_names_the_extra(monkeypatch):
         hi2.WordTokenizer("english")
 
 
-def test_the_definition_makes_the_same_terms_again():
-    one = hi2.WordTokenizer(n_terms=1000)
-    two = hi2.WordTokenizer.restore(one.definition)
-    assert one.fingerprint == two.fingerprint
-    for a, b in zip(one.encode(["some text of words"]), two.encode(["some text of words"]), strict=True):
+def test_a_restored_tokenizer_gives_the_same_terms():
+    tokenizer = hi2.WordTokenizer(n_terms=1000)
+    restored = hi2.WordTokenizer.restore(tokenizer.definition)
+    assert tokenizer.fingerprint == restored.fingerprint
+    for a, b in zip(tokenizer.encode(["some text of words"]), restored.encode(["some text of words"]), strict=True):
         np.testing.assert_array_equal(a, b)
-    assert len(one.encode(["\ud800 \x00"])[0]) == 0
+    assert len(tokenizer.encode(["\ud800 \x00"])[0]) == 0
