@@ -1,16 +1,16 @@
-"""Do tuned promises hold, does adaptive search gain, and what does a filter cost?
+"""Do tuned profiles keep their promise, is adaptive search better, and what does a filter cost?
 
     python benchmarks/control.py tune scifact hotpotqa insuranceqa [--vectors DIR]
     python benchmarks/control.py adapt scifact hotpotqa insuranceqa
     python benchmarks/control.py filter arxiv --vectors DIR [--peers]
     python benchmarks/control.py show hotpotqa
 
-Collections are looked for in the folder named by HI2_DATA. Everything is tuned on the questions that are not reported
-(dev, or a seeded share of train) and reported on test questions, one thread. ``tune``: the profiles for 95 % and 99 %,
-what they promised and what they keep, agreement@100 without labels and the share of brute force's Recall@100 with them.
-``adapt``: adaptive search against the best fixed setting at as many documents (1 % more at most), paired t-tests, and
-the time the weighing takes. ``filter``: filters that keep 50 % to 0.01 % of the documents. ``show``: what adaptive
-search does on ten questions, list by list, as Markdown.
+Collections are read from the folder HI2_DATA. Everything is tuned on dev questions, or on a seeded share of train, and
+reported on test questions with one thread. ``tune`` compares the promise of profiles for 95 % and 99 % with what they
+reach: agreement@100 without labels, and the share of brute force's Recall@100 with labels. ``adapt`` compares adaptive
+search with the best fixed setting that scores as many documents (up to 1 % more), by paired t-tests, and times the
+weighing of lists. ``filter`` measures filters that keep 50 % to 0.01 % of the documents. ``show`` prints as Markdown
+what adaptive search does on ten questions, list by list.
 """
 
 from __future__ import annotations
@@ -34,34 +34,34 @@ from hi2.state.benefit import Benefit
 from hi2.tuning.targets import learn_benefit
 
 K = 100
-SHARES = (0.5, 0.1, 0.01, 0.001, 0.0001)
-RANDOM = np.random.default_rng(0)
+FILTER_SHARES = (0.5, 0.1, 0.01, 0.001, 0.0001)
+RNG = np.random.default_rng(0)
 
 
-def exact(task: Task, asked: Questions) -> list[set[int]]:
-    """The 100 nearest of every question."""
-    return [set(np.argpartition(-(task.vectors @ v), K)[:K].tolist()) for v in asked.vectors]
+def nearest(task: Task, questions: Questions) -> list[set[int]]:
+    """Return the 100 nearest documents of every question."""
+    return [set(np.argpartition(-(task.vectors @ v), K)[:K].tolist()) for v in questions.vectors]
 
 
 def agreement(hits: hi2.Hits, best: list[set[int]]) -> np.ndarray:
-    """The share of the 100 nearest that was found, by question."""
+    """Return the share of the 100 nearest that was found, per question."""
     return np.array([len(set(hits[i].ids.tolist()) & own) / K for i, own in enumerate(best)])
 
 
-def recall(task: Task, asked: Questions, rows: list[list[int]]) -> np.ndarray:
-    """Recall@100 by question."""
-    found = [sum(gain > 0 for gain in task.gains(asked, i, own)) for i, own in enumerate(rows)]
-    return np.array(found) / [max(sum(g > 0 for g in asked.judged.ideal(id)), 1) for id in asked.ids]
+def recall(task: Task, questions: Questions, rows: list[list[int]]) -> np.ndarray:
+    """Return Recall@100 per question."""
+    found = [sum(gain > 0 for gain in task.gains(questions, i, own)) for i, own in enumerate(rows)]
+    return np.array(found) / [max(sum(g > 0 for g in questions.judged.ideal(id)), 1) for id in questions.ids]
 
 
 def half_width(values: np.ndarray) -> float:
-    """Half of the bootstrap's 95 % interval of a mean."""
-    means = [RANDOM.choice(values, len(values)).mean() for _ in range(1000)]
+    """Return half the width of the bootstrap 95 % interval of the mean."""
+    means = [RNG.choice(values, len(values)).mean() for _ in range(1000)]
     return float(np.diff(np.percentile(means, [2.5, 97.5]))[0] / 2)
 
 
 def tune(task: Task, index: hi2.HybridIndex) -> None:
-    best = exact(task, task.test)
+    best = nearest(task, task.test)
     ideal = recall(task, task.test, [list(own) for own in best]).mean()
     labels = [[task.ids.index(d) for d in task.tune.judged.relevant(id)] for id in task.tune.ids]  # type: ignore[attr-defined]
     for measure, relevant in (("agreement", None), ("share of recall", labels)):
@@ -90,14 +90,14 @@ def tune(task: Task, index: hi2.HybridIndex) -> None:
             )
 
 
-def learned_of(task: Task, index: hi2.HybridIndex) -> Benefit:
-    """What tuning learns of the collection, without labels."""
+def learned_benefit(task: Task, index: hi2.HybridIndex) -> Benefit:
+    """Return what tuning learns about the collection without labels."""
     return learn_benefit(index._index.state, task.tune.vectors, task.tune.texts, k=K)
 
 
 def adapt(task: Task, index: hi2.HybridIndex) -> None:
-    best = exact(task, task.test)
-    learned = learned_of(task, index)
+    best = nearest(task, task.test)
+    learned = learned_benefit(task, index)
     state: Any = index._index.state
 
     def run(**setting: Any) -> tuple[float, np.ndarray, np.ndarray, float]:
@@ -137,16 +137,16 @@ def adapt(task: Task, index: hi2.HybridIndex) -> None:
     for vector in task.test.vectors:
         index.model.native.probe(vector, 16)
     probed = 1e6 * (time.perf_counter() - begin) / len(terms)
-    print(f"{task.name}: weighing {spent:.1f} µs a query, against {probed:.1f} µs to find 16 clusters", flush=True)
+    print(f"{task.name}: weighing {spent:.1f} µs per query, against {probed:.1f} µs to find 16 clusters", flush=True)
 
 
 def show(task: Task, index: hi2.HybridIndex) -> None:
-    """Ten questions: how far each list is opened, what it gives, and what of it is among the 100 nearest."""
-    learned, share = learned_of(task, index), 0.01
+    """Print for ten questions how far each list is read, and how many of its documents are among the 100 nearest."""
+    learned, share = learned_benefit(task, index), 0.01
     state: Any = index._index.state
     model, segment = index.model, state.snapshot.segments[0].segment
     labels = segment.labels()
-    best = exact(task, task.test)
+    best = nearest(task, task.test)
     for i in np.linspace(0, len(best) - 1, 10).astype(int):
         vector, text = task.test.vectors[i], task.test.texts[i]
         terms = model.terms.query_terms([text], 32)[1]
@@ -173,9 +173,9 @@ def show(task: Task, index: hi2.HybridIndex) -> None:
         print()
 
 
-def filtered(task: Task, index: hi2.HybridIndex, peers: bool) -> None:
-    asked = task.test
-    values = RANDOM.permutation(len(task.vectors))
+def measure_filters(task: Task, index: hi2.HybridIndex, peers: bool) -> None:
+    questions = task.test
+    values = RNG.permutation(len(task.vectors))
     index = hi2.HybridIndex.build(
         task.vectors,
         task.texts,
@@ -188,27 +188,27 @@ def filtered(task: Task, index: hi2.HybridIndex, peers: bool) -> None:
         progress=False,
     )
     others = _peers(task) if peers else {}
-    plain, spent = _timed(lambda v, t: index.search(v, t, k=K), asked)
-    unfiltered = np.mean([len(set(own) & best) / K for own, best in zip(plain, exact(task, asked), strict=True)])
+    plain, spent = _time_searches(lambda v, t: index.search(v, t, k=K), questions)
+    unfiltered = np.mean([len(set(own) & best) / K for own, best in zip(plain, nearest(task, questions), strict=True)])
     print(f"{task.name} unfiltered: agreement {unfiltered:.4f}, median {spent:.0f} µs", flush=True)
-    for share in SHARES:
+    for share in FILTER_SHARES:
         limit = round(share * len(values))
         mask = values < limit
         rows = np.flatnonzero(mask)
         truth = []
-        for vector in asked.vectors:
+        for vector in questions.vectors:
             scores = task.vectors[rows] @ vector
             truth.append(set(rows[np.argsort(-scores, kind="stable")[:K]].tolist()))
         text = f"rank < {limit}"
         begin = time.perf_counter()
-        index.search(asked.vectors[0], asked.texts[0], k=K, filter=text)
+        index.search(questions.vectors[0], questions.texts[0], k=K, filter=text)
         first = 1e3 * (time.perf_counter() - begin)
-        found, spent = _timed(lambda v, t, text=text: index.search(v, t, k=K, filter=text), asked)
+        found, spent = _time_searches(lambda v, t, text=text: index.search(v, t, k=K, filter=text), questions)
         assert all(len(own) == min(K, limit) for own in found)
         share_found = np.mean([len(set(own) & best) / len(best) for own, best in zip(found, truth, strict=True)])
         said = [f"hi2 {share_found:.4f} {spent:.0f} µs (first use {first:.1f} ms)"]
         for name, ask in others.items():
-            own, taken = _timed(lambda v, t, ask=ask, rows=rows: ask(v, rows), asked)
+            own, taken = _time_searches(lambda v, t, ask=ask, rows=rows: ask(v, rows), questions)
             hit = np.mean([len(set(ids) & best) / len(best) for ids, best in zip(own, truth, strict=True)])
             short = sum(len(ids) < min(K, limit) for ids in own)
             said.append(
@@ -217,9 +217,9 @@ def filtered(task: Task, index: hi2.HybridIndex, peers: bool) -> None:
         print(f"{task.name} keeping {share:.2%}: " + "; ".join(said), flush=True)
 
 
-def _timed(search: Any, asked: Questions) -> tuple[list[list[int]], float]:
+def _time_searches(search: Any, questions: Questions) -> tuple[list[list[int]], float]:
     found, spent = [], []
-    for vector, text in zip(asked.vectors, asked.texts, strict=True):
+    for vector, text in zip(questions.vectors, questions.texts, strict=True):
         begin = time.perf_counter()
         hits = search(vector, text)
         spent.append(1e6 * (time.perf_counter() - begin))
@@ -234,20 +234,20 @@ def _peers(task: Task) -> dict[str, Any]:
     faiss.omp_set_num_threads(1)
     n, dim = task.vectors.shape
     ivf = faiss.index_factory(dim, f"IVF{int(2 * n**0.5)},Flat", faiss.METRIC_INNER_PRODUCT)
-    ivf.train(task.vectors[RANDOM.permutation(n)[:100_000]])
+    ivf.train(task.vectors[RNG.permutation(n)[:100_000]])
     ivf.add(task.vectors)
     graph = Index(ndim=dim, metric="ip", connectivity=16)
     graph.add(np.arange(n), task.vectors, threads=1)
-    kept: dict[int, Any] = {}
+    cached: dict[int, Any] = {}
 
     def by_faiss(vector: np.ndarray, rows: np.ndarray) -> list[int]:
-        selector = kept.setdefault(len(rows), faiss.IDSelectorBatch(rows.astype(np.int64)))
+        selector = cached.setdefault(len(rows), faiss.IDSelectorBatch(rows.astype(np.int64)))
         params = faiss.SearchParametersIVF(sel=selector, nprobe=32)
         return [int(row) for row in ivf.search(vector[None], K, params=params)[1][0] if row >= 0]
 
     def by_usearch(vector: np.ndarray, rows: np.ndarray) -> list[int]:
-        """Its Python binding has no predicate: what users do is to ask for more and throw away."""
-        mask = kept.setdefault(-len(rows), np.isin(np.arange(n), rows))
+        """The Python binding has no predicate, so search for more hits and drop those that do not pass."""
+        mask = cached.setdefault(-len(rows), np.isin(np.arange(n), rows))
         found = graph.search(vector, min(n, round(K * n / len(rows) * 1.2)) if len(rows) > 0.005 * n else 20_000).keys
         return found[mask[found]][:K].tolist()
 
@@ -268,7 +268,7 @@ def main() -> None:
         task = load_task(folder, vectors=vectors, limit=given.limit, progress=Progress(False))
         index = hi2.HybridIndex.build(task.vectors, task.texts, threads=1, progress=False)
         if given.part == "filter":
-            filtered(task, index, given.peers)
+            measure_filters(task, index, given.peers)
         else:
             {"tune": tune, "adapt": adapt, "show": show}[given.part](task, index)
 

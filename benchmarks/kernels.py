@@ -1,9 +1,9 @@
-"""What each kernel costs, scalar against SIMD, in one interleaved run.
+"""What does each kernel cost, scalar against SIMD, in one interleaved run?
 
     python benchmarks/kernels.py
 
-Medians of repeated runs on one thread: nanoseconds a document with codes in sequence and scattered over a store larger
-than the caches.
+Reports nanoseconds per document: medians of repeated runs on one thread, with codes read in sequence and scattered over
+a store larger than the caches.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 import hi2
 from hi2 import _native
 
-N = 400_000
-SCATTERED = 20_000
+N_DOCS = 400_000
+N_SCATTERED = 20_000
 REPEATS = 7
 
 
@@ -36,11 +36,11 @@ def report(name: str, runs: dict[str, tuple[Callable[[], object], int]]) -> None
 
 
 def codecs(rng: np.random.Generator) -> None:
-    """A document's score by every codec, at the level of this process (HI2_SIMD)."""
+    """Time the score of a document by every codec, at the SIMD level of this process (HI2_SIMD)."""
     vectors = rng.standard_normal((200_000, 384), np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     rows = np.arange(len(vectors), dtype=np.uint32)
-    spread = rng.permutation(rows)[:SCATTERED]
+    spread = rng.permutation(rows)[:N_SCATTERED]
     bits = (len(vectors) - 1).bit_length()
     packed = _native.pack(rows.astype(np.uint64), bits)
     for spec in (hi2.Flat(), hi2.Half(), hi2.SQ8(), hi2.RaBitQ(), hi2.RaBitQ(bits=2), hi2.RaBitQ(bits=4)):
@@ -53,13 +53,13 @@ def codecs(rng: np.random.Generator) -> None:
             f"{spec}, {codec.code_bytes} bytes, {_native.simd_level()}",
             {
                 "in sequence": (lambda m=model, s=segment, q=query: _native.score(m, s, q, False, rows), len(rows)),
-                "scattered": (lambda m=model, s=segment, q=query: _native.score(m, s, q, False, spread), SCATTERED),
+                "scattered": (lambda m=model, s=segment, q=query: _native.score(m, s, q, False, spread), N_SCATTERED),
             },
         )
 
 
 def clusters(rng: np.random.Generator) -> None:
-    """Finding clusters: by bytes settled by floats, against the full product for one query and for a batch."""
+    """Time the search for clusters: by bytes and then floats, by the full product, and for a batch of queries."""
     level = _native.simd_level()
     for n, dim in ((512, 384), (10_000, 768)):
         centroids = rng.standard_normal((n, dim), np.float32)
@@ -80,24 +80,25 @@ def clusters(rng: np.random.Generator) -> None:
 
 def main() -> None:
     rng = np.random.default_rng(0)
-    docs = rng.integers(0, N, SCATTERED).astype(np.uint32)
+    docs = rng.integers(0, N_DOCS, N_SCATTERED).astype(np.uint32)
     levels = _native.simd_levels()
 
-    rows = rng.standard_normal((N, 384), np.float32)
+    rows = rng.standard_normal((N_DOCS, 384), np.float32)
     query = rows[:1].copy()
-    report("dot, 384 floats, in sequence", {v: (lambda v=v: _native.dot(query, rows, v), N) for v in levels})
+    report("dot, 384 floats, in sequence", {v: (lambda v=v: _native.dot(query, rows, v), N_DOCS) for v in levels})
     report(
         "dot, 384 floats, scattered",
-        {v: (lambda v=v: _native.dot_gather(query[0], rows, docs, v), SCATTERED) for v in levels},
+        {v: (lambda v=v: _native.dot_gather(query[0], rows, docs, v), N_SCATTERED) for v in levels},
     )
-    codes = rng.integers(0, 256, (4 * N, 48), np.uint8)
+    codes = rng.integers(0, 256, (4 * N_DOCS, 48), np.uint8)
     table = rng.standard_normal((48, 256), np.float32)
-    none, few = np.zeros(0, np.uint32), codes[:1].copy()
-    spread = rng.integers(0, len(codes), SCATTERED).astype(np.uint32)
+    none, one_code = np.zeros(0, np.uint32), codes[:1].copy()
+    spread = rng.integers(0, len(codes), N_SCATTERED).astype(np.uint32)
     report(
-        "pq, 48 bytes, in sequence", {v: (lambda v=v: _native.pq_scores(table, codes, none, v), 4 * N) for v in levels}
+        "pq, 48 bytes, in sequence",
+        {v: (lambda v=v: _native.pq_scores(table, codes, none, v), 4 * N_DOCS) for v in levels},
     )
-    whole = {v: (lambda v=v: _native.pq_scores(table, few, spread % 1, v), SCATTERED) for v in levels}
+    whole = {v: (lambda v=v: _native.pq_scores(table, one_code, spread % 1, v), N_SCATTERED) for v in levels}
     report("pq, 48 bytes, one document again and again", whole)
     columns = rng.standard_normal((8, 256), np.float32)
     piece = table[0, :8].copy()
@@ -109,7 +110,7 @@ def main() -> None:
     codecs(rng)
     clusters(rng)
 
-    universe = N
+    universe = N_DOCS
     for share in (0.0005, 0.01, 0.2):
         own = np.sort(rng.choice(universe, int(share * universe), replace=False)).astype(np.uint32)
         zeros = np.zeros(len(own), np.uint32)

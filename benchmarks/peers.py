@@ -1,12 +1,12 @@
-"""Recall against latency and against bytes, beside other systems, in one process, interleaved, on one thread.
+"""How do recall, latency and size compare with other systems? Measured interleaved, in one process, on one thread.
 
     python benchmarks/peers.py hotpotqa insuranceqa arxiv --out results/ [--systems hi2 ScaNN …] [--queries 1000]
 
 Every system is built with all cores, swept over its own settings on the dev questions, and measured on the test
-questions at its operating points: the cheapest swept setting that reaches a share of Flat's Recall@100 on dev. A search
-of hi2 includes tokenization and reading its ids. Collections are looked for in the folder named by HI2_DATA; where one
-has no embeddings the built-in encoder makes them. Writes a JSON file, a table and two plots for each collection. Needs
-the extras ``peers`` and ``plots``.
+questions at its operating points. An operating point is the fastest swept setting that reaches a share of Flat's
+Recall@100 on dev. A search of hi2 includes tokenization and reading ids. Collections are read from the folder HI2_DATA.
+If one has no embeddings, the built-in encoder makes them. Writes a JSON file, a table and two plots per collection.
+Needs the extras ``peers`` and ``plots``.
 """
 
 from __future__ import annotations
@@ -40,9 +40,11 @@ SYSTEMS = [
     "hi2",
     "hi2 compact",
 ]
-SHARES = (0.95, 0.97, 0.99, 0.995, 1.0)
+#: Shares of Flat's Recall@100 on dev that operating points must reach.
+TARGET_SHARES = (0.95, 0.97, 0.99, 0.995, 1.0)
 REPEATS = 3
-CHUNK = 100
+#: Questions that one system answers before the next one takes its turn.
+CHUNK_SIZE = 100
 
 
 @dataclass
@@ -62,34 +64,34 @@ class Data:
 
 
 def load(name: str, limit: int, test: str = "test") -> Data:
-    """Read a collection; ``test`` is the split whose questions are measured."""
+    """Read a collection. ``test`` is the split that is measured."""
     folder = Path(os.environ["HI2_DATA"]) / name
     collection = open_collection(folder)
     ids, texts = (list(part) for part in zip(*((d.id, d.text) for d in collection.documents()), strict=True))
     queries = collection.queries()
     if (folder / "minilm").is_dir():
         vectors = np.load(folder / "minilm" / "corpus.npy").astype(np.float32)
-        asked = np.load(folder / "minilm" / "queries.npy").astype(np.float32)
+        query_vectors = np.load(folder / "minilm" / "queries.npy").astype(np.float32)
     else:
         encoder = hi2.StaticEncoder()
-        vectors, asked = encoder(texts), encoder(list(queries.values()))
+        vectors, query_vectors = encoder(texts), encoder(list(queries.values()))
     rows, places = {id: row for row, id in enumerate(queries)}, {id: row for row, id in enumerate(ids)}
 
     def questions(split: str) -> Questions:
         judged: Any = collection.judgements(split)
         names = judged.queries[:limit]
         relevant = [[places[doc] for doc in judged.relevant(id) if doc in places] for id in names]
-        return Questions(asked[[rows[id] for id in names]], [queries[id] for id in names], relevant)
+        return Questions(query_vectors[[rows[id] for id in names]], [queries[id] for id in names], relevant)
 
     return Data(name, texts, vectors, questions("dev"), questions(test))
 
 
-def found(peer: Peer, questions: Questions, setting: Setting) -> list[list[int]]:
+def search_all(peer: Peer, questions: Questions, setting: Setting) -> list[list[int]]:
     pairs = zip(questions.vectors, questions.texts, strict=True)
     return [peer.search(vector, text, K, setting).tolist() for vector, text in pairs]
 
 
-def times(peer: Peer, questions: Questions, setting: Setting, rows: range) -> list[float]:
+def search_times(peer: Peer, questions: Questions, setting: Setting, rows: range) -> list[float]:
     measured = []
     for i in rows:
         vector, text = questions.vectors[i], questions.texts[i]
@@ -100,16 +102,16 @@ def times(peer: Peer, questions: Questions, setting: Setting, rows: range) -> li
 
 
 def sweep(peer: Peer, data: Data, flat_dev: float) -> list[dict[str, Any]]:
-    """Recall and latency of every setting on dev; settings far slower than one that lost nothing are left out."""
+    """Return recall and latency of every setting on dev. Settings far slower than a lossless one are skipped."""
     tried = []
-    few = range(min(len(data.dev.texts), 200))
+    timed = range(min(len(data.dev.texts), 200))
     enough = np.inf
     for setting in peer.sweep():
-        median = float(np.median(times(peer, data.dev, setting, few)))
+        median = float(np.median(search_times(peer, data.dev, setting, timed)))
         if median > 1.5 * enough:
             continue
-        recall = mean_recall(found(peer, data.dev, setting), data.dev.relevant, k=K)
-        if recall >= SHARES[-1] * flat_dev:
+        recall = mean_recall(search_all(peer, data.dev, setting), data.dev.relevant, k=K)
+        if recall >= TARGET_SHARES[-1] * flat_dev:
             enough = min(enough, median)
         tried.append(
             {"setting": dict(setting), "dev_recall": recall, "dev_share": recall / flat_dev, "seconds": median}
@@ -118,9 +120,9 @@ def sweep(peer: Peer, data: Data, flat_dev: float) -> list[dict[str, Any]]:
 
 
 def operating_points(tried: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The cheapest setting for each share; where none reaches it, the best there is is noted under 'highest'."""
+    """Return the fastest setting for each share that is reached, and the one with the highest recall as 'highest'."""
     points = {}
-    for share in SHARES:
+    for share in TARGET_SHARES:
         enough = [row for row in tried if row["dev_share"] >= share]
         if enough:
             points[str(share)] = min(enough, key=lambda row: row["seconds"])
@@ -132,7 +134,7 @@ def operating_points(tried: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 def measure(
     peers: dict[str, Peer], points: dict[str, dict[str, Any]], data: Data, exact: list[list[int]]
 ) -> list[dict]:
-    """Test recall, agreement and latency of every operating point, interleaved in chunks of questions."""
+    """Return test recall, agreement and latency of every operating point, interleaved in chunks of questions."""
     runs: dict[tuple[str, str], dict[str, Any]] = {}
     for name, own in points.items():
         for share, point in own.items():
@@ -141,21 +143,21 @@ def measure(
             runs[key]["reaches"].append(share)
     n = len(data.test.texts)
     for _ in range(REPEATS):
-        for begin in range(0, n, CHUNK):
-            rows = range(begin, min(begin + CHUNK, n))
+        for begin in range(0, n, CHUNK_SIZE):
+            rows = range(begin, min(begin + CHUNK_SIZE, n))
             for run in runs.values():
                 peer = peers[run["system"]]
-                times(peer, data.test, run["setting"], range(begin, min(begin + 5, n)))  # warm
-                run["times"].append((begin, times(peer, data.test, run["setting"], rows)))
+                search_times(peer, data.test, run["setting"], range(begin, min(begin + 5, n)))  # warm-up
+                run["times"].append((begin, search_times(peer, data.test, run["setting"], rows)))
     results = []
     for run in runs.values():
         peer, setting = peers[run["system"]], run["setting"]
         per_query = np.full((REPEATS, n), np.inf)
         for number, (begin, measured) in enumerate(run.pop("times")):
-            per_query[number // -(-n // CHUNK), begin : begin + len(measured)] = measured
-        hits = found(peer, data.test, setting)
+            per_query[number // -(-n // CHUNK_SIZE), begin : begin + len(measured)] = measured
+        hits = search_all(peer, data.test, setting)
         scored = [
-            peer.scored(vector, text, K, setting)
+            peer.count_scored(vector, text, K, setting)
             for vector, text in zip(data.test.vectors[:200], data.test.texts[:200], strict=True)
         ]
         results.append(
@@ -180,8 +182,8 @@ def run(name: str, systems: list[str], limit: int, out: Path) -> None:
     threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     flat = PEERS["Flat"]()
     flat.build(data.vectors, data.texts, threads=threads)
-    exact = found(flat, data.test, {})
-    flat_dev = mean_recall(found(flat, data.dev, {}), data.dev.relevant, k=K)
+    exact = search_all(flat, data.test, {})
+    flat_dev = mean_recall(search_all(flat, data.dev, {}), data.dev.relevant, k=K)
     flat_test = mean_recall(exact, data.test.relevant, k=K)
     print(f"Flat Recall@{K}: dev {flat_dev:.4f}, test {flat_test:.4f}", flush=True)
     peers: dict[str, Peer] = {"Flat": flat}
@@ -198,7 +200,7 @@ def run(name: str, systems: list[str], limit: int, out: Path) -> None:
         swept[system] = sweep(peer, data, flat_dev)
         best = max(row["dev_share"] for row in swept[system])
         print(
-            f"{system}: built in {seconds:.1f} s, {peer.n_bytes / n:.0f} bytes a document, reaches {best:.3f}",
+            f"{system}: built in {seconds:.1f} s, {peer.n_bytes / n:.0f} bytes per document, reaches {best:.3f}",
             flush=True,
         )
     report["builds"]["Flat"] = {"bytes": flat.n_bytes, "bytes_per_doc": flat.n_bytes / n}
@@ -209,11 +211,11 @@ def run(name: str, systems: list[str], limit: int, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     (out / f"{name}.json").write_text(json.dumps(report, indent=1))
     (out / f"{name}.md").write_text(table(report))
-    show(report)
+    print_results(report)
     plot(report, out)
 
 
-def show(report: dict[str, Any]) -> None:
+def print_results(report: dict[str, Any]) -> None:
     for row in sorted(report["results"], key=lambda row: (row["system"], row["recall"])):
         share = row["recall"] / report["flat"]["test"]
         size = report["builds"][row["system"]]["bytes_per_doc"]
@@ -228,12 +230,12 @@ def show(report: dict[str, Any]) -> None:
 
 
 def table(report: dict[str, Any]) -> str:
-    """The results as a Markdown table, systems in the order they were built, settings by rising recall."""
+    """Return the results as a Markdown table: systems in build order, settings by increasing recall."""
     flat = report["flat"]["test"]
     lines = [
         f"### {report['collection']} ({report['n']:,} documents; Flat {flat:.4f} on test)",
         "",
-        "| system | build | bytes a document | reaches on dev | Recall@100 on test (share) | agreement@10, @100 "
+        "| system | build | bytes per document | reaches on dev | Recall@100 on test (share) | agreement@10, @100 "
         "| median ms | p99 ms | scored |",
         "|---|---:|---:|---|---:|---:|---:|---:|---:|",
     ]
@@ -253,13 +255,13 @@ def table(report: dict[str, Any]) -> str:
 
 
 def plot(report: dict[str, Any], out: Path) -> None:
-    """Recall against latency, and against bytes."""
+    """Plot recall against latency, and recall against bytes."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    for kind, label in (("latency", "median ms for one query, one thread"), ("bytes", "bytes a document")):
+    for kind, label in (("latency", "median ms for one query, one thread"), ("bytes", "bytes per document")):
         figure, axes = pyplot.subplots(figsize=(8, 4.5))
         for system in report["builds"]:
             rows = sorted((r for r in report["results"] if r["system"] == system), key=lambda r: r["median_ms"])
@@ -284,7 +286,7 @@ def main() -> None:
     parser.add_argument("collections", nargs="+")
     parser.add_argument("--out", type=Path, default=Path("results"))
     parser.add_argument("--systems", nargs="+", choices=list(PEERS), default=SYSTEMS)
-    parser.add_argument("--queries", type=int, default=1000, help="of each split at most")
+    parser.add_argument("--queries", type=int, default=1000, help="questions of each split at most")
     arguments = parser.parse_args()
     for name in arguments.collections:
         run(name, arguments.systems, arguments.queries, arguments.out)

@@ -1,8 +1,8 @@
-"""Draws the README's picture: recall against documents scored, for HI² and for clusters alone.
+"""Draws the plot of the README: recall against documents scored, for HI² and for clusters alone.
 
     python benchmarks/recall_plot.py docs/images/recall.svg
 
-Needs matplotlib and the hotpotqa and insuranceqa collections in the folder named by HI2_DATA.
+Needs matplotlib, and the collections hotpotqa and insuranceqa in the folder HI2_DATA.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hi2.evaluation.measures import mean_recall
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
-PROBES = (0, 1, 2, 4, 8, 16, 32, 64, 128)
+CLUSTER_COUNTS = (0, 1, 2, 4, 8, 16, 32, 64, 128)
 
 
 def draw(axes, name: str) -> None:
@@ -29,7 +29,7 @@ def draw(axes, name: str) -> None:
     index = hi2.HybridIndex.build(vectors, texts, ids=ids)
     for label, given, color in (("HI² (clusters and terms)", query_texts, "C0"), ("IVF (clusters alone)", None, "C1")):
         points = []
-        for probes in PROBES:
+        for probes in CLUSTER_COUNTS:
             hits = index.search(query_vectors, given, k=K, clusters=probes)
             recall = mean_recall(hits.ids.tolist(), relevant, k=K)
             if hits.n_scored.mean() > 0:

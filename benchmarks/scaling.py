@@ -1,14 +1,15 @@
-"""How cost grows with the collection, and how far a search is from what the machine can do.
+"""How does cost grow with the collection, and how close is a search to the limits of the machine?
 
     python benchmarks/scaling.py growth arxiv [--sizes 10000 30000 100000 250000]
     python benchmarks/scaling.py limits hotpotqa
     python benchmarks/scaling.py synthetic 5000000
 
-growth: nested slices of a collection, each system at the cheapest setting that reaches agreement@100 = 0.9 and 99 % of
-Flat's Recall@100 on training questions; exponents of documents scored and of latency without the fixed overhead (that
-of the same system over a handful of documents). limits: documents scored a microsecond, bytes read for a query, and the
-share of the memory bandwidth measured on this machine. synthetic: builds, opens and searches an index of so many
-made-up documents from iterators, and reports time, peak memory and bytes a document.
+``growth`` measures nested slices of a collection. Each system runs at the fastest setting that reaches agreement@100 =
+0.9, and at the fastest that reaches 99 % of Flat's Recall@100, on training questions. It reports the exponents of
+documents scored and of latency. Latency excludes the fixed overhead, measured over a handful of documents.
+``limits`` reports documents scored per microsecond, bytes read per query, and the share of this machine's memory
+bandwidth that is used. ``synthetic`` builds, opens and searches an index of made-up documents from iterators, and
+reports time, peak memory and bytes per document.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from peers import Data, K, Questions, found, load, times
+from peers import Data, K, Questions, load, search_all, search_times
 
 import hi2
 from hi2.evaluation.measures import agreement, mean_recall
@@ -32,15 +33,16 @@ from hi2.evaluation.peers import PEERS, Peer, Setting
 from hi2.evaluation.peers.hybrid import Hybrid
 
 SYSTEMS = ("hi2", "faiss IVF-Flat", "faiss HNSW32")
-TINY = 200
+#: Documents of the collection that the fixed overhead is measured on.
+N_TINY_DOCS = 200
 
 
-def threads() -> int:
+def n_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def cut(data: Data, n: int) -> Data:
-    """The first n documents, and the questions whose documents are all among them."""
+def first_documents(data: Data, n: int) -> Data:
+    """Return the first n documents, and the questions whose relevant documents are all among them."""
 
     def kept(questions: Questions) -> Questions:
         rows = [i for i, relevant in enumerate(questions.relevant) if relevant and max(relevant) < n]
@@ -58,11 +60,11 @@ class Point:
     scored: float
     recall: float
     agreement: float
-    full: bool  # every question got its k documents
+    full: bool  # every question has k hits
 
 
 def settings(peer: Peer, n: int) -> Sequence[Setting]:
-    """Return what is tried: the peer's own sweep, for hi2 one that reaches further, under budgets that grow as √n."""
+    """Return the settings to try: the peer's sweep; for hi2 a wider one, with budgets that grow as √n."""
     if not isinstance(peer, Hybrid):
         return peer.sweep()
     return [
@@ -75,13 +77,13 @@ def settings(peer: Peer, n: int) -> Sequence[Setting]:
 
 
 def curve(peer: Peer, n: int, questions: Questions, exact: list[list[int]]) -> list[Point]:
-    """Every setting's cost and what it finds."""
+    """Return the cost and the quality of every setting."""
     points = []
     pairs = list(zip(questions.vectors, questions.texts, strict=True))
     for setting in settings(peer, n):
-        seconds = float(np.median(times(peer, questions, setting, range(len(pairs)))))
-        hits = found(peer, questions, setting)
-        scored = [peer.scored(vector, text, K, setting) or 0 for vector, text in pairs[:100]]
+        seconds = float(np.median(search_times(peer, questions, setting, range(len(pairs)))))
+        hits = search_all(peer, questions, setting)
+        scored = [peer.count_scored(vector, text, K, setting) or 0 for vector, text in pairs[:100]]
         recall = mean_recall(hits, questions.relevant, k=K)
         full = all(len(own) == K and -1 not in own for own in hits)
         points.append(Point(setting, seconds, float(np.mean(scored)), recall, agreement(hits, exact, k=K), full))
@@ -102,21 +104,21 @@ def growth(name: str, sizes: list[int], n_questions: int) -> None:
     }
     rows: dict[tuple[str, str], list[tuple[int, float, float]]] = {}
     fixed: dict[str, float] = {}
-    for n in (TINY, *sizes):
-        part = cut(data, n)
-        asked = part.test if n > TINY else data.test
-        few, others = slice(0, n_questions), slice(n_questions, 2 * n_questions)
-        held_out = Questions(asked.vectors[others], asked.texts[others], asked.relevant[others])
-        asked = Questions(asked.vectors[few], asked.texts[few], asked.relevant[few])
+    for n in (N_TINY_DOCS, *sizes):
+        part = first_documents(data, n)
+        questions = part.test if n > N_TINY_DOCS else data.test
+        first, second = slice(0, n_questions), slice(n_questions, 2 * n_questions)
+        held_out = Questions(questions.vectors[second], questions.texts[second], questions.relevant[second])
+        questions = Questions(questions.vectors[first], questions.texts[first], questions.relevant[first])
         flat = PEERS["Flat"]()
-        flat.build(part.vectors, part.texts, threads=threads())
-        exact = found(flat, asked, {})
-        recall = mean_recall(exact, asked.relevant, k=K)
+        flat.build(part.vectors, part.texts, threads=n_threads())
+        exact = search_all(flat, questions, {})
+        recall = mean_recall(exact, questions.relevant, k=K)
         for system in SYSTEMS:
             peer = PEERS[system]()
-            peer.build(part.vectors, part.texts, threads=threads())
-            points = curve(peer, n, asked, exact)
-            if n == TINY:  # what a call costs that finds its k documents among hardly more
+            peer.build(part.vectors, part.texts, threads=n_threads())
+            points = curve(peer, n, questions, exact)
+            if n == N_TINY_DOCS:  # the fixed cost of a call
                 fixed[system] = min(point.seconds for point in points if point.full)
                 print(f"{system}: {1e6 * fixed[system]:.0f} µs on {n} documents")
                 continue
@@ -126,9 +128,9 @@ def growth(name: str, sizes: list[int], n_questions: int) -> None:
                     print(f"{n:7d} {system:15s} {goal}: not reached", flush=True)
                     continue
                 best = min(enough, key=lambda point: point.seconds)
-                # The fastest of many settings is fast by luck too; its time is that on questions it was not chosen by.
+                # The fastest of many settings is partly fast by luck, so it is timed again on other questions.
                 every = range(len(held_out.texts))
-                seconds = float(np.median([times(peer, held_out, best.setting, every) for _ in range(3)]))
+                seconds = float(np.median([search_times(peer, held_out, best.setting, every) for _ in range(3)]))
                 rows.setdefault((system, goal), []).append((n, seconds - fixed[system], best.scored))
                 print(
                     f"{n:7d} {system:15s} {goal}: {1e6 * seconds:.0f} µs, {best.scored:.0f} scored, "
@@ -136,7 +138,7 @@ def growth(name: str, sizes: list[int], n_questions: int) -> None:
                     flush=True,
                 )
             if isinstance(peer, Hybrid):
-                shares(peer, n, asked)
+                print_scored_by_lists(peer, n, questions)
     for (system, goal), costs in rows.items():
         ns = [n for n, _, _ in costs]
         print(
@@ -145,23 +147,23 @@ def growth(name: str, sizes: list[int], n_questions: int) -> None:
         )
 
 
-def shares(peer: Hybrid, n: int, questions: Questions) -> None:
-    """What clusters and terms cost at fixed settings as the collection grows, without a budget and with one."""
-    told = []
+def print_scored_by_lists(peer: Hybrid, n: int, questions: Questions) -> None:
+    """Print what clusters and terms cost at fixed settings, without a budget and with one."""
+    parts = []
     for name, setting in (
         ("16 clusters", {"clusters": 16, "terms": 0}),
         ("all terms", {"clusters": 0}),
         ("all terms within 5·√N", {"clusters": 0, "budget": int(5 * n**0.5)}),
     ):
         pairs = list(zip(questions.vectors, questions.texts, strict=True))
-        scored = np.mean([peer.scored(vector, text, K, setting) for vector, text in pairs])
-        recall = mean_recall(found(peer, questions, setting), questions.relevant, k=K)
-        told.append(f"{name} {scored:.0f} (recall {recall:.3f})")
-    print("        scored: " + ", ".join(told), flush=True)
+        scored = np.mean([peer.count_scored(vector, text, K, setting) for vector, text in pairs])
+        recall = mean_recall(search_all(peer, questions, setting), questions.relevant, k=K)
+        parts.append(f"{name} {scored:.0f} (recall {recall:.3f})")
+    print("        scored: " + ", ".join(parts), flush=True)
 
 
 def bandwidth() -> float:
-    """Bytes a second that one thread reads from memory, at best of a few."""
+    """Return the bytes per second that one thread reads from memory, best of five."""
     block = np.ones(1 << 26, np.float64)
     best = 0.0
     for _ in range(5):
@@ -174,12 +176,12 @@ def bandwidth() -> float:
 def limits(name: str, clusters: int, per_doc: int, refine: int) -> None:
     data = load(name, 1000)
     peer: Any = PEERS["hi2"]()
-    peer.build(data.vectors, data.texts, threads=threads())
+    peer.build(data.vectors, data.texts, threads=n_threads())
     index: hi2.HybridIndex = peer.index
     setting = {"clusters": clusters, "per_doc": per_doc, "refine": refine}
-    median = float(np.median(times(peer, data.test, setting, range(len(data.test.texts)))))
+    median = float(np.median(search_times(peer, data.test, setting, range(len(data.test.texts)))))
     pairs = list(zip(data.test.vectors, data.test.texts, strict=True))
-    scored = float(np.mean([peer.scored(vector, text, K, setting) for vector, text in pairs]))
+    scored = float(np.mean([peer.count_scored(vector, text, K, setting) for vector, text in pairs]))
     info, model = index.info(), index.model
     assert model.refine is not None
     terms = info["terms"]
@@ -198,13 +200,15 @@ def limits(name: str, clusters: int, per_doc: int, refine: int) -> None:
     }
     total, rate = sum(read.values()), bandwidth()
     used = total / median
-    print(f"{name}: {1e6 * median:.0f} µs a query, {scored:.0f} documents scored, {scored / (1e6 * median):.1f} a µs")
+    print(
+        f"{name}: {1e6 * median:.0f} µs per query, {scored:.0f} documents scored, {scored / (1e6 * median):.1f} per µs"
+    )
     print("bytes read: " + ", ".join(f"{part} {size:,.0f}" for part, size in read.items()) + f"; {total:,.0f} in all")
     print(f"bandwidth of one thread {rate / 1e9:.1f} GB/s; used {used / 1e9:.2f} GB/s = {used / rate:.1%}")
 
 
 def synthetic(n: int, dim: int = 128) -> None:
-    """Documents around made-up topics; words drawn by Zipf's law, some of them the topic's own."""
+    """Measure an index of vectors around made-up topics and words drawn by Zipf's law."""
     rng = np.random.default_rng(0)
     topics = rng.standard_normal((5000, dim)).astype(np.float32)
     vocabulary = np.array([f"word{i}" for i in range(200_000)])
@@ -234,12 +238,12 @@ def synthetic(n: int, dim: int = 128) -> None:
         start = time.perf_counter()
         index = hi2.HybridIndex.open(path)
         opened = time.perf_counter() - start
-        asked = next(vectors())[:500].astype(np.float32)
+        query_vectors = next(vectors())[:500].astype(np.float32)
         own = texts()
-        questions = [" ".join(next(own).split()[:5]) for _ in asked]
+        query_texts = [" ".join(next(own).split()[:5]) for _ in query_vectors]
         for budget in (None, int(10 * n**0.5)):
             spent, scored, first = [], [], []
-            for row, (vector, text) in enumerate(zip(asked, questions, strict=True)):
+            for row, (vector, text) in enumerate(zip(query_vectors, query_texts, strict=True)):
                 start = time.perf_counter()
                 hits = index.search(vector, text, k=K, budget=budget)
                 spent.append(time.perf_counter() - start)

@@ -1,11 +1,12 @@
-"""What do trained parts gain over the unsupervised index they began as?
+"""How much better are trained parts than the unsupervised index they started from?
 
     python benchmarks/supervised.py insuranceqa --vectors DIR --trained trained/insuranceqa
 
-The collection is looked for in the folder named by HI2_DATA; --trained holds the folders that ``hi2 train`` wrote, one
-for each method. Two tables, test questions, Recall@100 with a paired t-test: distilled OPQ against the OPQ it began as,
-every document scored; and the whole index with the same clusters and bytes, its terms a document chosen on the
-questions it was tuned on so that it scores at most as many documents as the unsupervised one.
+The collection is read from the folder HI2_DATA. --trained has one folder per method, written by ``hi2 train``. Prints
+two comparisons of Recall@100 on the test questions, with paired t-tests. The first scores every document, by distilled
+OPQ and by the OPQ it started from. The second compares whole indexes with the same clusters and bytes. The terms per
+document of the trained index are chosen on the tuning questions, so that it scores at most as many documents as the
+unsupervised one.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ from hi2.selectors.terms import BM25
 from hi2.store.parts import Parts
 
 K = 100
-CLUSTERS = (0, 4, 16)
+CLUSTER_COUNTS = (0, 4, 16)
 
 
-def measure(index: hi2.HybridIndex, task: Task, asked: Questions, **setting: int) -> tuple[np.ndarray, float]:
-    """Recall@100 of every question, and the mean of documents scored."""
-    hits = index.search(asked.vectors, asked.texts, k=K, threads=1, **setting)
+def measure(index: hi2.HybridIndex, task: Task, questions: Questions, **setting: int) -> tuple[np.ndarray, float]:
+    """Return Recall@100 of every question, and the mean number of documents scored."""
+    hits = index.search(questions.vectors, questions.texts, k=K, threads=1, **setting)
     recall = []
-    for i in range(len(asked.ids)):
-        found = sum(gain > 0 for gain in task.gains(asked, i, hits[i].ids.tolist()))
-        recall.append(found / max(sum(gain > 0 for gain in asked.judged.ideal(asked.ids[i])), 1))
+    for i in range(len(questions.ids)):
+        found = sum(gain > 0 for gain in task.gains(questions, i, hits[i].ids.tolist()))
+        recall.append(found / max(sum(gain > 0 for gain in questions.judged.ideal(questions.ids[i])), 1))
     return np.array(recall), float(np.mean(hits.n_scored))
 
 
@@ -70,7 +71,7 @@ def main() -> None:
         b, _ = measure(after, task, task.test, **every)
         print(f"{task.name} {method}, {len(a)} test questions, {parts.codec.code_bytes} bytes a code")
         print(f"  OPQ {a.mean():.4f}, distilled {b.mean():.4f}, p = {paired_p(a, b):.2g}")
-        for n in CLUSTERS:
+        for n in CLUSTER_COUNTS:
             for per_doc in (7, 15):
                 a, cost = measure(before, task, task.test, clusters=n, per_doc=per_doc)
                 limit = measure(before, task, task.tune, clusters=n, per_doc=per_doc)[1]

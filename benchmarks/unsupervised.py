@@ -1,11 +1,11 @@
-"""Recall and cost of the unsupervised index on collections with given vectors.
+"""What are the recall and the cost of the unsupervised index, on collections with given vectors?
 
     python benchmarks/unsupervised.py hotpotqa insuranceqa [--out results.json]
 
-Collections are looked for in the folder named by HI2_DATA. For each: Flat; HI² with default parameters and exact
-scores, so that what is missing is missing from the lists; IVF, plain and with boundary copies, at as many documents;
-OPQ at 32 times compression with candidate recall and codec loss apart; bytes by part. With --build-only: build time,
-peak memory and the time to open.
+Collections are read from the folder HI2_DATA. Each is measured with Flat; with HI² at default parameters and exact
+scores, so that every miss is a miss of the lists; with IVF, plain and with boundary copies, at the same number of
+documents scored; and with OPQ at 32 times compression, with candidate recall and codec loss reported separately.
+--build-only measures only build time, peak memory and the time to open.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def exact_top(vectors: np.ndarray, queries: np.ndarray, ids: list[str]) -> list[
     return found
 
 
-def row(name: str, hits: hi2.Hits, relevant: list[list[str]], exact: list[list[str]], n_docs: int) -> dict:
+def result_row(name: str, hits: hi2.Hits, relevant: list[list[str]], exact: list[list[str]], n_docs: int) -> dict:
     found = hits.ids.tolist()
     return {
         "system": name,
@@ -64,8 +64,8 @@ def row(name: str, hits: hi2.Hits, relevant: list[list[str]], exact: list[list[s
     }
 
 
-def ivf_at(index: hi2.HybridIndex, vectors: np.ndarray, target: float) -> hi2.Hits:
-    """Clusters alone with the smallest number of probes that scores at least as many documents as the target."""
+def ivf_scoring_at_least(index: hi2.HybridIndex, vectors: np.ndarray, target: float) -> hi2.Hits:
+    """Search by clusters alone, with the fewest clusters that score at least ``target`` documents."""
     low, high = 1, index.model.n_clusters
     while low < high:
         middle = (low + high) // 2
@@ -84,19 +84,29 @@ def measure(name: str) -> dict:
 
     index = hi2.HybridIndex.build(vectors, texts, ids=ids, codec=hi2.Flat())
     hits = index.search(query_vectors, query_texts, k=K)
-    rows.append(row("HI2 (defaults, Flat)", hits, relevant, exact, n_docs))
+    rows.append(result_row("HI2 (defaults, Flat)", hits, relevant, exact, n_docs))
     rows.append(
-        row("IVF, as many scored", ivf_at(index, query_vectors, np.mean(hits.n_scored)), relevant, exact, n_docs)
+        result_row(
+            "IVF, as many scored",
+            ivf_scoring_at_least(index, query_vectors, np.mean(hits.n_scored)),
+            relevant,
+            exact,
+            n_docs,
+        )
     )
-    rows.append(row("terms alone", index.search(query_vectors, query_texts, k=K, clusters=0), relevant, exact, n_docs))
+    rows.append(
+        result_row("terms alone", index.search(query_vectors, query_texts, k=K, clusters=0), relevant, exact, n_docs)
+    )
     copied = hi2.HybridIndex.build(vectors, terms=None, ids=ids, clusters=hi2.KMeans(copies=2))
-    copies = ivf_at(copied, query_vectors, np.mean(hits.n_scored))
-    rows.append(row("IVF with boundary copies, as many scored", copies, relevant, exact, n_docs))
+    copies = ivf_scoring_at_least(copied, query_vectors, np.mean(hits.n_scored))
+    rows.append(result_row("IVF with boundary copies, as many scored", copies, relevant, exact, n_docs))
     for codec in (hi2.OPQ(), hi2.OPQ(residual=True)):
         small = hi2.HybridIndex.build(
             vectors, texts, ids=ids, codec=codec, clusters=index.model.clusters, terms=index.model.terms
         )
-        rows.append(row(f"HI2 ({codec})", small.search(query_vectors, query_texts, k=K), relevant, exact, n_docs))
+        rows.append(
+            result_row(f"HI2 ({codec})", small.search(query_vectors, query_texts, k=K), relevant, exact, n_docs)
+        )
     candidates = rows[1]["R@100"]
     for entry in rows[-2:]:
         entry["candidate R@100"] = candidates
@@ -105,7 +115,7 @@ def measure(name: str) -> dict:
 
 
 def build_cost(name: str) -> dict:
-    """Time and memory of one build on disk, in a process that has done nothing else."""
+    """Return time and memory of one build on disk. Run it in a fresh process."""
     ids, texts, _, _, _, _ = load(name)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     vectors = Path(os.environ["HI2_DATA"]) / name / "minilm" / "corpus.npy"

@@ -1,4 +1,4 @@
-"""The commands do what the library does, say it on the right stream, and refuse in one line."""
+"""Commands do what the library does, write to the right stream, and report an error in one line."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def index(corpus_file, tmp_path):
     return tmp_path / "a.hi2"
 
 
-def test_a_build_says_what_took_how_long(corpus_file, tmp_path):
+def test_a_build_reports_the_time_of_every_phase(corpus_file, tmp_path):
     first, phases = run("build", corpus_file, "-o", tmp_path / "b").stdout.splitlines()
     assert "4 documents" in first
     for phase in ("read texts", "fit clusters", "fit terms", "fit codec", "assign clusters", "file documents"):
@@ -120,9 +120,9 @@ def test_add_delete_merge_info_verify(index, tmp_path):
     assert (info["n_docs"], info["n_segments"], info["n_deleted"]) == (4, 1, 0)
     assert "n_docs" in run("info", index).stdout
     (tmp_path / "q.txt").write_text("steam locomotive\nਪੰਜਾਬੀ\n")
-    told = json.loads(run("info", index, "--queries", tmp_path / "q.txt", "--json").stdout)
-    assert told["queries"]["n"] == 2
-    assert told["queries"]["without_term_list"] == 1
+    info = json.loads(run("info", index, "--queries", tmp_path / "q.txt", "--json").stdout)
+    assert info["queries"]["n"] == 2
+    assert info["queries"]["without_term_list"] == 1
     assert "is whole: 4 documents" in run("verify", index).stdout
     codes = next(index.rglob("codes.npy"))
     data = bytearray(codes.read_bytes())
@@ -166,7 +166,7 @@ def test_a_bad_line_is_named_or_skipped(tmp_path, line, match):
     assert "1 bad lines skipped" in done.stderr
 
 
-def test_what_a_build_refuses(corpus_file, tmp_path):
+def test_bad_input_of_a_build_is_refused(corpus_file, tmp_path):
     (tmp_path / "empty.jsonl").write_text("")
     refused("has none", "build", tmp_path / "empty.jsonl", "-o", tmp_path / "a")
     refused("does not exist", "build", tmp_path / "nothing.jsonl", "-o", tmp_path / "a")
@@ -183,7 +183,7 @@ def test_what_a_build_refuses(corpus_file, tmp_path):
     assert not (tmp_path / "a").exists()
 
 
-def test_what_a_search_refuses(index, tmp_path):
+def test_bad_input_of_a_search_is_refused(index, tmp_path):
     refused("does not exist", "search", tmp_path / "nothing", "x")
     refused("'query'", "search", index, stdin="")
     refused("'k'", "search", index, "x", "-k", 0)
@@ -206,11 +206,11 @@ def test_help_has_examples_and_a_wrong_option_is_refused():
 @pytest.mark.skipif(os.name == "nt", reason="Windows sends no SIGINT to itself")
 @pytest.mark.parametrize("moment", [1, 3, 9])
 def test_an_interrupt_leaves_nothing(corpus_file, tmp_path, moment):
-    """The signal comes when the n-th file of the index has been written, beside the place it will have."""
+    """The signal arrives after the n-th file of the index was written to its temporary folder."""
     script = f"""
 import os, signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
-from hi2.store import arrays
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores SIGINT
+from hi2.store.commit import arrays
 from hi2.cli import main
 put, files = arrays.FolderSink.put, []
 def interrupted(self, name, *rest):
@@ -236,12 +236,12 @@ def test_quickstart_answers():
     assert "builtins.list.reverse" in done.stdout
     assert "threading.Thread.join" in done.stdout
     assert "zipfile.ZipFile.infolist" in done.stdout
-    asked = run("quickstart", "--interactive", stdin="parse a [/json] document")  # no line end: the input just stops
-    assert "json." in asked.stdout.split("Your turn")[1]
+    done = run("quickstart", "--interactive", stdin="parse a [/json] document")  # the input ends without a newline
+    assert "json." in done.stdout.split("Your turn")[1]
 
 
-def test_text_is_shown_as_it_is(tmp_path):
-    """Square brackets are markup to the library that draws tables."""
+def test_square_brackets_are_shown_unchanged(tmp_path):
+    """The library that draws tables would treat them as markup."""
     path = tmp_path / "c.jsonl"
     path.write_text(json.dumps({"id": "[b]", "text": "a [/quote] about list[int] bread"}) + "\n")
     run("build", path, "-o", tmp_path / "[bold]")
@@ -268,7 +268,7 @@ def test_text_is_shown_as_it_is(tmp_path):
         ("x.jsonl", b'{"id": "a", "title": 3, "text": "x"}\n', "line 1: the 'title'"),
     ],
 )
-def test_what_a_file_may_hold(tmp_path, name, content, match):
+def test_a_damaged_file_is_refused(tmp_path, name, content, match):
     if name.endswith(".parquet"):
         pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
     (tmp_path / name).write_bytes(content)
@@ -276,7 +276,7 @@ def test_what_a_file_may_hold(tmp_path, name, content, match):
     assert not (tmp_path / "b").exists()
 
 
-def test_a_bom_blank_lines_and_another_case_are_read(tmp_path):
+def test_a_bom_blank_lines_and_an_upper_case_suffix_are_read(tmp_path):
     (tmp_path / "x.JSONL").write_bytes(b'\xef\xbb\xbf{"_id": null, "id": "a", "text": "x"}\r\n\r\n')
     assert "1 documents" in run("build", tmp_path / "x.JSONL", "-o", tmp_path / "b").stdout
     (tmp_path / "x.tsv").write_bytes(b"\xef\xbb\xbfd1\tbread\r\n\n")
@@ -284,7 +284,7 @@ def test_a_bom_blank_lines_and_another_case_are_read(tmp_path):
     assert "found at rank 1" in run("explain", tmp_path / "c", "bread", "d1").stdout
 
 
-def test_shared_options_stand_anywhere_and_usage_errors_are_one_line(index, tmp_path):
+def test_shared_options_are_taken_anywhere_and_usage_errors_are_one_line(index, tmp_path):
     assert run("verify", index, "--quiet").stderr == ""
     refused("--nonsense", "verify", index, "--nonsense")
     refused("spaces", "search", index, "--queries", _spaced(tmp_path), "-f", "trec")
@@ -326,7 +326,7 @@ def test_shell_completion_knows_the_verbs():
     assert "quickstart" in done.stdout
 
 
-def test_tune_keeps_profiles_that_search_uses(tmp_path):
+def test_tune_stores_profiles_that_search_uses(tmp_path):
     names = sorted(
         f"{module}.{name}" for module in ("os", "json", "math", "shutil") for name in dir(__import__(module))
     )
@@ -349,7 +349,7 @@ def test_tune_keeps_profiles_that_search_uses(tmp_path):
     assert json.loads(adaptive.stdout)["n_scored"] < len(names)
 
 
-def test_payload_of_lines_is_filtered_on(tmp_path):
+def test_payload_in_the_input_can_be_filtered(tmp_path):
     rows = [{**own, "payload": {"year": 2000 + i}} for i, own in enumerate(DOCUMENTS)]
     (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, rows)))
     run("build", tmp_path / "docs.jsonl", "-o", tmp_path / "a.hi2")

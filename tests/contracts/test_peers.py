@@ -1,4 +1,4 @@
-"""Every system that is compared builds, answers and names its settings in the same way."""
+"""Every compared system builds, answers queries and lists its settings in the same way."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def weights(text):
 
 
 def trained(method, corpus, folder):
-    """Parts of a short training; the supervised index takes any that have terms."""
+    """Save the parts of a short training. The supervised index accepts any parts with terms."""
     pytest.importorskip("torch", reason="needs the extra 'train'")
     from hi2.training import Settings, distill
 
@@ -63,7 +63,10 @@ def built(request, corpus, tmp_path_factory):
 def test_every_setting_gives_distinct_documents(built, corpus):
     settings = built.sweep()
     assert settings
-    for setting, fewest in ((settings[0], 0), (settings[-1], 1)):  # the one list that is opened may hold nothing
+    for setting, fewest in (
+        (settings[0], 0),
+        (settings[-1], 1),
+    ):  # at the first setting the only list opened may be empty
         for vector, text in zip(corpus.query_vectors[:5], corpus.query_texts[:5], strict=True):
             rows = built.search(vector, text, 10, setting)
             rows = rows[rows >= 0]
@@ -72,20 +75,20 @@ def test_every_setting_gives_distinct_documents(built, corpus):
             assert ((rows >= 0) & (rows < len(corpus.texts))).all()
 
 
-def test_its_size_and_cost_are_told(built, corpus):
+def test_its_size_and_cost_are_reported(built, corpus):
     assert built.n_bytes > len(corpus.texts)
-    scored = built.scored(corpus.query_vectors[0], corpus.query_texts[0], 10, built.sweep()[-1])
+    scored = built.count_scored(corpus.query_vectors[0], corpus.query_texts[0], 10, built.sweep()[-1])
     assert scored is None or scored > 0
 
 
-def test_its_best_setting_finds_documents_by_themselves(built, corpus):
-    """A document's own vector and text as the query: each system must put it among the first ten."""
+def test_its_best_setting_finds_a_document_by_itself(built, corpus):
+    """A document's own vector and text are the query; the document must be among the first ten hits."""
     rows = range(0, len(corpus.texts), 40)
     found = [row in built.search(corpus.vectors[row], corpus.texts[row], 10, built.sweep()[-1]) for row in rows]
     assert np.mean(found) > 0.8
 
 
-def test_a_query_without_known_words_finds_nothing_by_words(corpus):
+def test_bm25_finds_nothing_for_a_query_without_known_words(corpus):
     pytest.importorskip("bm25s", reason="needs the extra 'lab'")
     pytest.importorskip("Stemmer", reason="needs the extra 'lab'")
     peer = PEERS["BM25"]()

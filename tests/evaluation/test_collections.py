@@ -1,4 +1,4 @@
-"""Every way a collection is distributed is read, and what is wrong with one is named by file and line."""
+"""Every format of a collection is read, and errors name the file and the line."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_ms_marco(tmp_path):
     assert collection.judgements("dev.small").relevant("100") == ["8"]
 
 
-def test_natural_questions_as_dpr_has_it(tmp_path):
+def test_natural_questions_in_the_format_of_dpr(tmp_path):
     collection = open_collection(write(tmp_path, DPR))
     passages = {document.id: document.text for document in collection.documents()}
     assert passages["1"] == 'Émile Zola Zola wrote "Nana" in 1880.'
@@ -85,7 +85,7 @@ def test_natural_questions_as_dpr_has_it(tmp_path):
     assert judged.gains("test-1", ["2", "1"]) == [0, 1]
     assert judged.gains("test-1", ["1", "1"]) == [1, 0], "one hit is enough"
     assert judged.gains("test-2", ["1", "2"]) == [0, 0]
-    assert judged.gains("test-3", ["1", "2"]) == [0, 0], "a title is not looked into"
+    assert judged.gains("test-3", ["1", "2"]) == [0, 0], "titles are not searched for answers"
     assert collection.judgements("dev", passages=passages).gains("dev-1", ["2"]) == [1]
 
 
@@ -100,7 +100,7 @@ def test_natural_questions_as_dpr_has_it(tmp_path):
         ("", []),
     ],
 )
-def test_answers_are_compared_as_dpr_does(text, tokens):
+def test_answers_are_compared_as_in_dpr(text, tokens):
     assert answer_tokens(text) == tokens
 
 
@@ -135,7 +135,7 @@ def read_all(collection):
         (TREC, {"qrels.robust.txt": "999 0 FT1 1\n"}, "qrels.robust.txt, line 1: the query '999'"),
     ],
 )
-def test_what_is_wrong_is_named_by_file_and_line(tmp_path, files, change, message):
+def test_an_error_names_the_file_and_the_line(tmp_path, files, change, message):
     collection = open_collection(write(tmp_path, {**files, **change}))
     with pytest.raises(hi2.InvalidParameter, match=message.replace(".", r"\.")):
         read_all(collection)
@@ -155,18 +155,18 @@ def test_a_missing_file_is_named(tmp_path, files, missing, message):
         open_collection(folder)
 
 
-def test_an_unknown_split_names_those_there_are(tmp_path):
+def test_an_unknown_split_is_refused_with_the_known_ones(tmp_path):
     with pytest.raises(hi2.InvalidParameter, match=r"'split'.*one of test.*Got 'dev'"):
         open_collection(write(tmp_path, BEIR)).judgements("dev")
 
 
-def test_what_is_neither_folder_nor_dataset(tmp_path):
+def test_a_source_that_is_neither_folder_nor_dataset_is_refused(tmp_path):
     with pytest.raises(hi2.InvalidParameter, match="a folder, or an id of ir_datasets"):
         open_collection("nowhere")
 
 
 def test_ir_datasets_by_id(tmp_path, monkeypatch):
-    """ir_datasets' own reader, over a dataset registered from files that are here."""
+    """A dataset of local files is registered with ir_datasets and read through it."""
     ir_datasets = pytest.importorskip("ir_datasets", reason="needs the extra 'lab'")
     from ir_datasets.formats import TrecQrels, TsvDocs, TsvQueries
     from ir_datasets.util import LocalDownload

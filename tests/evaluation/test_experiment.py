@@ -1,4 +1,4 @@
-"""Experiments measure every system alike, resume, test significance, and refuse what would make a wrong result."""
+"""Experiments measure every system in the same way, resume, test significance and refuse bad input."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from hi2.evaluation import trial
 from hi2.evaluation.inputs import Inputs
 from hi2.evaluation.measures import Measure, agreement, mean_recall
 from hi2.evaluation.plan import Plan
-from hi2.evaluation.report import write
-from hi2.evaluation.results import Results, gathered
+from hi2.evaluation.report import write_report
+from hi2.evaluation.results import Results, collect_lines
 from hi2.evaluation.runs import read_run, write_run
 from hi2.evaluation.stress import variants
 from hi2.evaluation.task import load_task
-from hi2.evaluation.vectors import kept_vectors
+from hi2.evaluation.vectors import cached_vectors
 from hi2.progress import Progress
 
 SILENT = Progress(False)
@@ -30,12 +30,12 @@ POINTS = Plan(
 
 def measured(plan, task, results, inputs, progress):
     lab.run([plan], task, results, inputs, progress)
-    return gathered(plan, results)
+    return collect_lines(plan, results)
 
 
 @pytest.fixture(scope="module")
 def folder(corpus, tmp_path_factory):
-    """A BEIR folder with given vectors: every query's relevant documents are its two nearest."""
+    """A BEIR folder with given vectors. The relevant documents of a query are its two nearest."""
     folder = tmp_path_factory.mktemp("data") / "docs"
     (folder / "qrels").mkdir(parents=True)
     documents = (json.dumps({"_id": id, "text": t}) for id, t in zip(corpus.ids, corpus.texts, strict=True))
@@ -65,7 +65,7 @@ def test_nothing_is_tuned_on_what_is_reported(task):
     assert not set(task.tune.ids) & set(task.test.ids)
 
 
-def test_an_outcome_is_what_the_measures_say(task):
+def test_an_outcome_agrees_with_the_measures(task):
     flat = trial.Trial.build(Inputs().system("Flat", task), task, threads=1)
     exact = flat.rows(task.test, {}, 100)
     outcome = flat.measure({}, [Measure("R", 100), Measure("RR", 10), Measure("R", 1000)], exact)
@@ -80,57 +80,57 @@ def test_an_outcome_is_what_the_measures_say(task):
     assert flat.build_peak_bytes is None or flat.build_peak_bytes >= 0
 
 
-def test_no_throughput_is_told_where_there_are_no_batches(task):
+def test_a_system_without_batch_search_has_no_throughput(task):
     pytest.importorskip("bm25s", reason="needs the extra 'lab'")
     fused = trial.Trial.build(Inputs().system("RRF (BM25, Flat)", task), task, threads=1)
     outcome = fused.measure({"depth": 100}, [Measure("R", 100)], fused.rows(task.test, {"depth": 100}, 100))
     assert outcome.throughput is None
 
 
-def test_tuning_takes_the_fastest_that_reaches_the_goal(task):
+def test_tuning_takes_the_fastest_setting_that_reaches_the_goal(task):
     peer = Inputs().system("faiss IVF-Flat", task)
     one = trial.Trial.build(peer, task, threads=1)
     chosen = one.tune(0.9)
-    reached = [t for t in one.tried if t.recall >= 0.9]
+    reached = [t for t in one.swept if t.recall >= 0.9]
     assert chosen.seconds == min(t.seconds for t in reached)
     impossible = trial.Trial(peer, task)
-    assert impossible.tune(2.0).recall == max(t.recall for t in impossible.tried)
+    assert impossible.tune(2.0).recall == max(t.recall for t in impossible.swept)
 
 
 def test_parts_of_recall_add_up(task):
     one = trial.Trial.build(Inputs().system("hi2 OPQ", task), task, threads=1)
     outcome = one.measure({"clusters": 3, "per_doc": 5}, [Measure("R", 100)], one.rows(task.test, {"clusters": 3}, 100))
-    parts = outcome.parts
+    parts = outcome.recall_parts
     assert parts["candidate_recall"] >= parts["exact_recall"] - 1e-9
     assert parts["exact_recall"] - parts["codec_loss"] == pytest.approx(outcome.values["R@100"].mean())
     assert sum(parts[f"by_{side}"] for side in ("clusters_only", "terms_only", "both")) == pytest.approx(1.0)
 
 
-def test_what_codes_lose_is_measured_with_queries_as_they_are_scored(task, monkeypatch):
+def test_codec_loss_is_measured_with_mapped_queries(task, monkeypatch):
     peer = Inputs().system("hi2 Flat", task)
     one = trial.Trial.build(peer, task, threads=1)
     setting = {"clusters": 3, "per_doc": 5}
-    plain = one._parts(setting, one.rows(task.test, setting, 100))
+    plain = one._recall_parts(setting, one.rows(task.test, setting, 100))
     assert plain["codec_loss"] == pytest.approx(0.0, abs=1e-6)
     monkeypatch.setattr(peer, "asked", lambda vector: -vector)
-    monkeypatch.setattr(trial, "K", 5)  # or everything is found either way
-    turned = one._parts(setting, one.rows(task.test, setting, 5))
+    monkeypatch.setattr(trial, "K", 5)  # with 100 hits everything would be found either way
+    turned = one._recall_parts(setting, one.rows(task.test, setting, 5))
     assert turned["exact_recall"] < 0.9 * plain["exact_recall"]
 
 
-def test_what_timed_searches_find_is_not_searched_again(task, monkeypatch):
-    monkeypatch.setattr(trial, "CLOCKED", 3)
-    monkeypatch.setattr(trial, "TIMED_ON", 3)
+def test_questions_that_were_timed_are_not_searched_again(task, monkeypatch):
+    monkeypatch.setattr(trial, "N_TIMED_QUESTIONS", 3)
+    monkeypatch.setattr(trial, "N_TIMED_TUNING_QUESTIONS", 3)
     one = trial.Trial.build(Inputs().system("hi2 Flat", task), task, threads=1)
     setting = {"clusters": 3, "per_doc": 5}
-    asked = []
+    depths = []
     search = one.peer.search
-    monkeypatch.setattr(one.peer, "search", lambda *given: asked.append(given[2]) or search(*given))
+    monkeypatch.setattr(one.peer, "search", lambda *given: depths.append(given[2]) or search(*given))
     outcome = one.measure(setting, [Measure("R", 100)], one.rows(task.test, setting, 100))
     assert outcome.rows == one.rows(task.test, setting, 100)
     n = len(task.test.ids)
     warm, passes = min(20, n), 3 * 3
-    assert len(asked) == n + (warm + passes + n - 3) + n  # of this test, of the measure, of this test
+    assert len(depths) == n + (warm + passes + n - 3) + n  # this test, the measure, this test again
 
 
 def test_an_experiment_resumes_and_tests_its_systems(task, tmp_path, monkeypatch):
@@ -157,7 +157,7 @@ def test_an_experiment_resumes_and_tests_its_systems(task, tmp_path, monkeypatch
     ]
 
 
-def test_the_simplest_rival_rescores_as_many_as_hi2_scored(task, tmp_path):
+def test_bm25_rescores_as_many_documents_as_hi2_scores(task, tmp_path):
     pytest.importorskip("bm25s", reason="needs the extra 'lab'")
     plan = Plan("mine", "Mine", "points", ["BM25, rescored", "hi2"], ["R@100"], against="hi2")
     lines = measured(plan, task, Results(tmp_path), Inputs(), SILENT)
@@ -166,7 +166,7 @@ def test_the_simplest_rival_rescores_as_many_as_hi2_scored(task, tmp_path):
     assert rescored["setting"] == {"n": max(100, round(own["scored_tuning"]))}
 
 
-def test_an_interrupted_experiment_goes_on(task, tmp_path, monkeypatch):
+def test_an_interrupted_experiment_is_resumed(task, tmp_path, monkeypatch):
     pytest.importorskip("scipy", reason="needs the extra 'lab'")
     measure, calls = trial.Trial.measure, []
 
@@ -198,22 +198,22 @@ def test_several_experiments_build_a_system_once(task, tmp_path, monkeypatch):
     results = Results(tmp_path)
     lab.run([POINTS, curves], task, results, Inputs(), SILENT)
     assert built == ["Flat", "hi2 Flat", "faiss IVF-Flat"]
-    assert {line["system"] for line in gathered(POINTS, results)} == {"Flat", "hi2 Flat", "faiss IVF-Flat"}
-    assert {line["system"] for line in gathered(curves, results)} == {"Flat", "hi2 Flat"}
+    assert {line["system"] for line in collect_lines(POINTS, results)} == {"Flat", "hi2 Flat", "faiss IVF-Flat"}
+    assert {line["system"] for line in collect_lines(curves, results)} == {"Flat", "hi2 Flat"}
 
 
 @pytest.mark.parametrize("kind", ["points", "curves"])
-def test_a_report_shows_every_line_and_needs_nothing_else(task, tmp_path, kind, monkeypatch):
+def test_a_report_shows_every_line_and_is_self_contained(task, tmp_path, kind, monkeypatch):
     pytest.importorskip("scipy", reason="needs the extra 'lab'")
     pytest.importorskip("matplotlib", reason="needs the extra 'lab'")
 
-    def time_by_effort(self, questions, setting):  # which settings make a curve must not depend on the clock
+    def time_by_effort(self, questions, setting):  # so that the settings of a curve do not depend on the clock
         return np.full(len(questions.ids), 1e-3 * (1 + sum(setting.values()))), self.rows(questions, setting, trial.K)
 
-    monkeypatch.setattr(trial.Trial, "_timed", time_by_effort)
+    monkeypatch.setattr(trial.Trial, "_time_searches", time_by_effort)
     plan = Plan("mine", "A <title>", kind, ["hi2 Flat", "DocT5"], ["R@100"], axis="scored", against="Flat")
     lines = measured(plan, task, Results(tmp_path), Inputs(), SILENT)
-    page = write(plan, lines, tmp_path)
+    page = write_report(plan, lines, tmp_path)
     text, markdown = page.read_text(), (tmp_path / "mine.md").read_text()
     assert markdown.count("| hi2 Flat |") == sum(line["system"] == "hi2 Flat" for line in lines)
     assert "DocT5: a file of predicted questions" in markdown
@@ -225,15 +225,15 @@ def test_a_report_shows_every_line_and_needs_nothing_else(task, tmp_path, kind, 
         assert sum(line["system"] == "hi2 Flat" for line in lines) > 1
 
 
-def test_the_papers_own_numbers_stand_beside_its_collections():
-    from hi2.evaluation.report import _paper
+def test_the_papers_own_numbers_are_shown_for_its_collections():
+    from hi2.evaluation.report import _paper_table
 
-    assert "HI² supervised | 0.401" in "\n".join(_paper({"manifest": {"collection.tsv": ""}}))
-    assert "HI² supervised | 0.779" in "\n".join(_paper({"manifest": {"psgs_w100.tsv.gz": ""}}))
-    assert _paper({"manifest": {"corpus.jsonl": ""}}) == []
+    assert "HI² supervised | 0.401" in "\n".join(_paper_table({"manifest": {"collection.tsv": ""}}))
+    assert "HI² supervised | 0.779" in "\n".join(_paper_table({"manifest": {"psgs_w100.tsv.gz": ""}}))
+    assert _paper_table({"manifest": {"corpus.jsonl": ""}}) == []
 
 
-def test_changed_questions_are_measured_with_vectors_of_their_own(folder, tmp_path):
+def test_changed_questions_are_encoded_again(folder, tmp_path):
     pytest.importorskip("scipy", reason="needs the extra 'lab'")
     task = load_task(folder, encoder="static", cache=tmp_path / "cache", limit=20, progress=SILENT)
     changed = variants(task, task.query_encoder)
@@ -256,7 +256,7 @@ def test_changed_questions_are_measured_with_vectors_of_their_own(folder, tmp_pa
     assert [line["variant"] for line in lines if line["system"] == "hi2 Flat"] == list(changed)
     flat = {line["variant"]: line["measures"]["R@100"] for line in lines if line["system"] == "Flat"}
     assert flat["no shared word"] < flat["as asked"]
-    assert "hi2 Flat, typos" in write(plan, lines, tmp_path / "out").with_suffix(".md").read_text()
+    assert "hi2 Flat, typos" in write_report(plan, lines, tmp_path / "out").with_suffix(".md").read_text()
     with pytest.raises(hi2.InvalidParameter, match="changed questions need new vectors"):
         variants(task, None)
 
@@ -277,7 +277,7 @@ def test_the_built_in_experiments_can_be_read(name):
         ('titel = "x"\n', "cannot be read"),
     ],
 )
-def test_a_plan_that_cannot_be_followed_is_refused(tmp_path, text, message):
+def test_an_invalid_plan_is_refused(tmp_path, text, message):
     path = tmp_path / "mine.toml"
     path.write_text(text)
     with pytest.raises(hi2.InvalidParameter, match=message):
@@ -310,7 +310,7 @@ def test_a_collection_without_questions_to_tune_on_is_refused(folder, tmp_path):
         load_task(tmp_path / "copy", vectors=folder / "given", progress=SILENT)
 
 
-def test_encoding_is_kept_and_goes_on_where_it_stopped(tmp_path):
+def test_encoding_is_kept_and_resumed(tmp_path):
     texts = [f"text {i}" for i in range(1500)]
     calls = []
 
@@ -321,13 +321,13 @@ def test_encoding_is_kept_and_goes_on_where_it_stopped(tmp_path):
         return np.array([[int(text.split()[1]) / 1500, 1.0] for text in batch])
 
     with pytest.raises(KeyboardInterrupt):
-        kept_vectors(tmp_path / "corpus.npy", texts, encoder, SILENT)
+        cached_vectors(tmp_path / "corpus.npy", texts, encoder, SILENT)
     assert not (tmp_path / "corpus.npy").exists()
-    vectors = kept_vectors(tmp_path / "corpus.npy", texts, encoder, SILENT)
+    vectors = cached_vectors(tmp_path / "corpus.npy", texts, encoder, SILENT)
     assert calls == [1, 512, 512, 476, 1, 476]
     np.testing.assert_allclose(vectors[:, 0], np.arange(1500) / 1500, atol=1e-3)
     assert np.load(tmp_path / "corpus.npy").dtype == np.float16
-    kept_vectors(tmp_path / "corpus.npy", texts, encoder, SILENT)
+    cached_vectors(tmp_path / "corpus.npy", texts, encoder, SILENT)
     assert len(calls) == 6
 
 
@@ -353,14 +353,13 @@ def test_runs_are_written_and_read(tmp_path):
             read_run(path)
 
 
-def test_a_results_file_that_was_cut_is_named(tmp_path):
+def test_a_truncated_results_file_is_named(tmp_path):
     (tmp_path / "results.jsonl").write_text('{"key": "a"}\n{"key": "b')
     with pytest.raises(hi2.InvalidParameter, match=r"results\.jsonl, line 2: not JSON"):
         Results(tmp_path)
 
 
-def test_a_result_is_of_its_vectors_split_and_inputs(folder, tmp_path):
-    """What a result depends on is in its key: nothing else is taken for it."""
+def test_a_result_key_depends_on_vectors_questions_machine_and_inputs(folder, tmp_path):
     one = load_task(folder, vectors=folder / "given", progress=SILENT)
     other = tmp_path / "elsewhere" / "given"
     other.mkdir(parents=True)
@@ -373,34 +372,34 @@ def test_a_result_is_of_its_vectors_split_and_inputs(folder, tmp_path):
     ]
     assert len({task.fingerprint for task in tasks}) == 3
     here = lab.machine()
-    keys = {lab._key(POINTS, task, "Flat", Inputs(), here) for task in tasks}
-    keys.add(lab._key(POINTS, one, "Flat", Inputs(), {**here, "threads": here["threads"] + 1}))
+    keys = {lab._result_key(POINTS, task, "Flat", Inputs(), here) for task in tasks}
+    keys.add(lab._result_key(POINTS, one, "Flat", Inputs(), {**here, "threads": here["threads"] + 1}))
     for text in ("first", "second, longer"):
         (tmp_path / "expansions.txt").write_text(text)
-        keys.add(lab._key(POINTS, one, "DocT5", Inputs(tmp_path / "expansions.txt"), here))
+        keys.add(lab._result_key(POINTS, one, "DocT5", Inputs(tmp_path / "expansions.txt"), here))
     assert len(keys) == 6
 
 
-def test_a_later_run_of_other_questions_is_not_mixed_in(folder, tmp_path):
+def test_runs_over_different_questions_are_not_mixed(folder, tmp_path):
     pytest.importorskip("scipy", reason="needs the extra 'lab'")
     results = Results(tmp_path)
     whole = load_task(folder, vectors=folder / "given", progress=SILENT)
     lab.run([POINTS], whole, results, Inputs(), SILENT)
     fewer = load_task(folder, vectors=folder / "given", limit=9, progress=SILENT)
-    lab.run([POINTS.only(["hi2 Flat"])], fewer, results, Inputs(), SILENT)
-    lines = gathered(POINTS, results)
+    lab.run([POINTS.for_systems(["hi2 Flat"])], fewer, results, Inputs(), SILENT)
+    lines = collect_lines(POINTS, results)
     assert {line["n_queries"] for line in lines} == {9}
     assert {line["system"] for line in lines} == {"Flat", "hi2 Flat"}
 
 
-def test_a_goal_is_of_the_questions_it_is_judged_on(task, monkeypatch):
-    monkeypatch.setattr(trial, "TUNED_ON", 3)
+def test_the_goal_is_measured_on_the_tuning_questions(task, monkeypatch):
+    monkeypatch.setattr(trial, "N_TUNING_QUESTIONS", 3)
     flat = trial.Trial.build(Inputs().system("Flat", task), task, threads=1)
     some = task.tune.first(3)
-    assert flat.ceiling() == pytest.approx(flat.values(some, flat.rows(some, {}, 100), Measure("R", 100)).mean())
+    assert flat.tuning_recall() == pytest.approx(flat.values(some, flat.rows(some, {}, 100), Measure("R", 100)).mean())
 
 
-def test_measures_are_as_deep_as_they_say(task):
+def test_deep_measures_use_a_deep_search(task):
     flat = trial.Trial.build(Inputs().system("Flat", task), task, threads=1)
     n = len(task.ids)
     outcome = flat.measure({}, [Measure("R", n)], flat.rows(task.test, {}, 100), brief=True)
@@ -417,17 +416,17 @@ def test_measures_are_as_deep_as_they_say(task):
         ('title="x"\nkind="points"\nsystems=["Falt"]\nmeasures=["R@10"]', "Falt"),
     ],
 )
-def test_an_experiment_of_ones_own_is_checked_before_it_runs(text, message, tmp_path):
+def test_a_users_experiment_is_checked_before_it_runs(text, message, tmp_path):
     (tmp_path / "mine.toml").write_text(text)
     with pytest.raises(hi2.InvalidParameter, match=message):
         Plan.load(str(tmp_path / "mine.toml"))
 
 
-def test_a_reference_is_measured_too():
-    assert POINTS.only(["hi2 Flat"], "BM25").systems == ["hi2 Flat", "BM25"]
+def test_the_reference_system_is_measured_too():
+    assert POINTS.for_systems(["hi2 Flat"], "BM25").systems == ["hi2 Flat", "BM25"]
 
 
-def test_questions_to_tune_on_must_be_left(folder, tmp_path):
+def test_a_collection_must_have_tuning_questions_besides_test(folder, tmp_path):
     import shutil
 
     own = tmp_path / "docs"
@@ -440,10 +439,10 @@ def test_questions_to_tune_on_must_be_left(folder, tmp_path):
         load_task(own, vectors=own / "given", progress=SILENT)
 
 
-def test_a_spoilt_mark_of_progress_starts_again(tmp_path):
+def test_a_damaged_checkpoint_restarts_the_encoding(tmp_path):
     encoder = hi2.StaticEncoder()
     texts = [f"text {i}" for i in range(5)]
     np.lib.format.open_memmap(tmp_path / "corpus.part", mode="w+", dtype=np.float16, shape=(5, 256)).flush()
     (tmp_path / "corpus.mark").write_text("")
-    made = kept_vectors(tmp_path / "corpus.npy", texts, encoder, SILENT)
+    made = cached_vectors(tmp_path / "corpus.npy", texts, encoder, SILENT)
     np.testing.assert_allclose(made, encoder(texts), atol=1e-3)

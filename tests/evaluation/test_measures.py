@@ -1,4 +1,4 @@
-"""Measures agree with ir-measures; tests of significance with what they are defined as."""
+"""Measures agree with ir-measures, and significance tests with their definitions."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_an_unknown_measure_is_refused(name):
         Measure.named(name)
 
 
-def test_the_paired_test_is_students():
+def test_the_paired_test_is_students_t_test():
     stats = pytest.importorskip("scipy.stats", reason="needs the extra 'lab'")
     rng = np.random.default_rng(0)
     a, b = rng.random(50), rng.random(50)

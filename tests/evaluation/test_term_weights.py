@@ -1,4 +1,4 @@
-"""Weights made by tiny models on disk are what each head's formula says, are kept, and are searched."""
+"""Term weights made by tiny models follow the formula of each head, are kept on disk, and can be searched."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TEXTS = ["the river flows to the sea", "a train leaves", "the sea"]
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
-    """A tiny model of every head, with its folder."""
+    """Return a folder with a tiny model per head, the models and their tokenizer."""
     torch = pytest.importorskip("torch", reason="needs the extra 'transformers'")
     transformers = pytest.importorskip("transformers", reason="needs the extra 'transformers'")
     torch.manual_seed(1)
@@ -52,7 +52,7 @@ def models(tmp_path_factory):
 
 
 def expected(models, head, text):
-    """The formula, one text at a time and without padding."""
+    """Compute the weights by the formula, one text at a time and without padding."""
     import torch
 
     _, made, tokenizer = models
@@ -73,19 +73,19 @@ def expected(models, head, text):
 
 
 @pytest.mark.parametrize("peer", [DeepCT, UniCOIL, DistilSPLADE], ids=lambda peer: peer.name)
-def test_weights_are_the_formula(models, peer):
+def test_weights_follow_the_formula(models, peer):
     made = TermWeights(models[0] / peer.recipe.head, peer.recipe)(TEXTS)
     assert any(made)
     for text, own in zip(TEXTS, made, strict=True):
         assert own == pytest.approx(expected(models, peer.recipe.head, text), abs=1e-5)
 
 
-def test_a_query_of_deepct_weighs_its_terms_by_one(models):
+def test_the_terms_of_a_deepct_query_have_weight_one(models):
     weigh = TermWeights(models[0] / "regression", DeepCT.recipe)
     assert weigh(["the river the sea"], queries=True) == [{"the": 1.0, "river": 1.0, "sea": 1.0}]
 
 
-def test_interrupted_weights_go_on(models, tmp_path):
+def test_interrupted_weights_are_resumed(models, tmp_path):
     weigh = TermWeights(models[0] / "mlm", DistilSPLADE.recipe)
     texts = [f"{TEXTS[i % 3]} {WORDS[i % 8]}" for i in range(70)]
     ids = [f"d{i}" for i in range(70)]
@@ -103,7 +103,7 @@ def test_interrupted_weights_go_on(models, tmp_path):
     assert (tmp_path / "cut.jsonl").read_text() == (tmp_path / "whole.jsonl").read_text()
 
 
-def test_a_model_is_enough_for_a_row(models, tmp_path):
+def test_a_model_is_enough_to_measure_a_system(models, tmp_path):
     pytest.importorskip("seismic", reason="needs the extra 'lab'")
     vectors = np.eye(3, 4, dtype=np.float32)
     asked = Questions("test", ["q"], ["river sea"], vectors[:1], Grades({"q": {"0": 1}}))
@@ -136,11 +136,11 @@ def test_weights_in_another_order_are_refused(tmp_path):
             check_order(tmp_path / "w.jsonl", ids)
 
 
-def test_deepct_is_bm25_with_weights_for_counts(tmp_path):
+def test_deepct_is_bm25_with_weights_instead_of_counts(tmp_path):
     rows = [{"a": 0.5, "b": 0.1}, {"b": 0.4}, {"c": 1.0}]
     lines = (json.dumps({"id": str(i), "vector": own}) + "\n" for i, own in enumerate(rows))
     (tmp_path / "w.jsonl").write_text("".join(lines))
-    found = list(DeepCT(tmp_path / "w.jsonl", {}).documents(tmp_path / "w.jsonl"))
+    found = list(DeepCT(tmp_path / "w.jsonl", {}).document_weights(tmp_path / "w.jsonl"))
     idf = np.log(1 + (3 - 1 + 0.5) / 1.5)  # of a: one document in three
     norm = 10 * (1 - 0.9 + 0.9 * 60 / np.mean([60, 40, 100]))
     assert found[0]["a"] == pytest.approx(idf * 50 * 11 / (50 + norm))

@@ -1,4 +1,4 @@
-"""``python -m hi2.cli`` is ``hi2``."""
+"""``python -m hi2.cli`` does the same as ``hi2``."""
 
 from hi2.cli import main
 

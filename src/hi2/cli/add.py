@@ -1,4 +1,4 @@
-"""``hi2 add``: further documents into an index."""
+"""``hi2 add``: add documents to an index."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from hi2.cli.options import existing, load_encoder, report_skipped, settings
+from hi2.cli.options import existing_index, load_encoder, report_skipped, settings
 from hi2.data.files import Skipped, read_documents
 from hi2.index import HybridIndex
 
@@ -14,12 +14,12 @@ from hi2.index import HybridIndex
 def run(
     index: Path = typer.Argument(help="Folder of the index."),
     source: Path = typer.Argument(help="BEIR folder, or .jsonl, .tsv or .parquet file (also .gz, .xz)."),
-    vectors: Path | None = typer.Option(None, help="Vectors of the documents, .npy, row for row."),
+    vectors: Path | None = typer.Option(None, help="Vectors of the documents as .npy, one row per document."),
     encoder: str | None = typer.Option(
-        None, help="The encoder the index was built with, if it is not found by itself."
+        None, help="The encoder the index was built with, if hi2 cannot load it by itself."
     ),
-    replace: bool = typer.Option(False, "--replace", help="Replace documents whose ids exist."),
-    skip_bad: bool = typer.Option(False, help="Skip and count bad lines."),
+    replace: bool = typer.Option(False, "--replace", help="Replace documents whose ids are already in the index."),
+    skip_bad: bool = typer.Option(False, help="Skip bad lines and report how many there were."),
     threads: int | None = typer.Option(None, help="Threads; all cores by default."),
 ) -> None:
     """Add documents to an index and commit.
@@ -29,7 +29,7 @@ def run(
     skipped = Skipped() if skip_bad else None
     documents = list(read_documents(source, skipped=skipped))
     chosen = None if encoder is None else load_encoder(encoder)
-    with HybridIndex.open(existing(index), "w", encoder=chosen) as opened:
+    with HybridIndex.open(existing_index(index), "w", encoder=chosen) as opened:
         change = opened.upsert if replace else opened.add
         texts = [document.text for document in documents]
         ids = opened.parse_ids([document.id for document in documents])

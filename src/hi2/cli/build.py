@@ -1,4 +1,4 @@
-"""``hi2 build``: documents in, an index on disk out."""
+"""``hi2 build``: build an index on disk from documents."""
 
 from __future__ import annotations
 
@@ -19,24 +19,27 @@ from hi2.selectors.terms import BM25
 
 def run(
     source: Path = typer.Argument(help="BEIR folder, or .jsonl, .tsv or .parquet file (also .gz, .xz)."),
-    out: Path = typer.Option(..., "--out", "-o", help="Folder of the index; must not exist."),
-    vectors: Path | None = typer.Option(None, help="Vectors of the documents, .npy, row for row."),
+    out: Path = typer.Option(..., "--out", "-o", help="Folder of the new index; it must not exist."),
+    vectors: Path | None = typer.Option(None, help="Vectors of the documents as .npy, one row per document."),
     encoder: str | None = typer.Option(
-        None, help="'static' (built in), or the folder or name of a sentence-transformers model. For queries too."
+        None,
+        help="Encoder of documents and queries: 'static' (built in) or a sentence-transformers model (folder or name).",
     ),
     codec: str | None = typer.Option(
-        None, help=f"{CODEC_HELP}. By default Flat up to 10,000 documents, then RaBitQ refined by SQ8."
+        None, help=f"{CODEC_HELP}. Default: Flat up to 10,000 documents, beyond that RaBitQ refined by SQ8."
     ),
-    refine: str | None = typer.Option(None, help="A second, finer codec that rescores the best hits, e.g. Flat."),
+    refine: str | None = typer.Option(
+        None, help="A second, more precise codec that rescores the best hits, e.g. Flat."
+    ),
     clusters: int | None = typer.Option(None, help="Number of clusters; 2·√N by default."),
-    per_doc: int = typer.Option(15, help="Terms a document is filed under."),
+    per_doc: int = typer.Option(15, help="Number of terms that each document is filed under."),
     tokenizer: str | None = typer.Option(
         None,
-        help="A tokenizer.json or its folder, 'words' (any language) or 'words:german' (stems); BERT's by default.",
+        help="A tokenizer.json or its folder, 'words' (any language) or 'words:german' (stemmed); BERT's by default.",
     ),
     metric: str = typer.Option("inner_product", help="inner_product or cosine."),
     text: bool = typer.Option(True, help="Keep the texts in the index."),
-    skip_bad: bool = typer.Option(False, help="Skip and count bad lines."),
+    skip_bad: bool = typer.Option(False, help="Skip bad lines and report how many there were."),
     threads: int | None = typer.Option(None, help="Threads; all cores by default."),
 ) -> None:
     """Build an index from documents.
@@ -47,14 +50,14 @@ def run(
     if out.exists():
         raise invalid("--out", "a folder that does not exist yet", f"'{out}'")
     skipped = Skipped() if skip_bad else None
-    # Read twice rather than held: first the ids, which also finds every bad line before anything is made.
+    # The input is read twice instead of held in memory. The first pass reads ids and finds bad lines before the build.
     ids, with_payload = [], False
     for document in read_documents(source, skipped=skipped):
         ids.append(document.id)
         with_payload = with_payload or bool(document.payload)
-    again, beside = tee(read_documents(source, skipped=Skipped() if skip_bad else None))
-    texts = (document.text for document in again)
-    payload = (document.payload for document in beside) if with_payload else None
+    for_texts, for_payload = tee(read_documents(source, skipped=Skipped() if skip_bad else None))
+    texts = (document.text for document in for_texts)
+    payload = (document.payload for document in for_payload) if with_payload else None
     chosen = load_encoder(encoder or "static") if vectors is None or encoder is not None else None
     index = HybridIndex.build(
         vectors,
@@ -74,8 +77,8 @@ def run(
     )
     index.close()
     seconds = time.perf_counter() - start
-    typer.echo(f"{len(index)} documents in {out}, {seconds:.1f} s ({len(index) / seconds:.0f} a second)")
-    phases = (f"{name} {spent:.1f} s ({len(index) / spent:,.0f} a second)" for name, spent in bars.seconds.items())
+    typer.echo(f"{len(index)} documents in {out}, {seconds:.1f} s ({len(index) / seconds:.0f} per second)")
+    phases = (f"{name} {spent:.1f} s ({len(index) / spent:,.0f} per second)" for name, spent in bars.seconds.items())
     typer.echo(", ".join(phases))
     line = report_skipped(skipped)
     if line:

@@ -1,4 +1,4 @@
-"""``hi2 delete``: documents out of an index."""
+"""``hi2 delete``: delete documents from an index."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from hi2.cli.options import existing, settings
+from hi2.cli.options import existing_index, settings
 from hi2.data.files import read_lines
 from hi2.errors import invalid
 from hi2.index import HybridIndex
@@ -15,8 +15,8 @@ from hi2.index import HybridIndex
 def run(
     index: Path = typer.Argument(help="Folder of the index."),
     ids: list[str] | None = typer.Argument(None, help="Ids of the documents."),
-    file: Path | None = typer.Option(None, "--ids", help="File with one id a line."),
-    missing_ok: bool = typer.Option(False, "--missing-ok", help="Skip ids that are not in the index."),
+    file: Path | None = typer.Option(None, "--ids", help="File with one id per line."),
+    missing_ok: bool = typer.Option(False, "--missing-ok", help="Ignore ids that are not in the index."),
 ) -> None:
     """Delete documents from an index and commit.
 
@@ -27,7 +27,7 @@ def run(
         wanted += [line.strip() for _, line in read_lines(file) if line.strip()]
     if not wanted:
         raise invalid("ids", "given, as arguments or with --ids FILE", "none")
-    with HybridIndex.open(existing(index), "w") as opened:
+    with HybridIndex.open(existing_index(index), "w") as opened:
         n = opened.delete(opened.parse_ids(wanted), missing_ok=missing_ok)
         opened.commit(progress=settings.progress)
         typer.echo(f"{n} documents deleted, {len(opened)} in {index}")

@@ -1,4 +1,4 @@
-"""``hi2 eval``: one system on one collection, or a run that was made elsewhere."""
+"""``hi2 eval``: measure one system on one collection, or a run made elsewhere."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import typer
 from hi2.cli.options import settings
 from hi2.progress import Progress
 
-MEASURES = "RR@10,nDCG@10,R@100"
+DEFAULT_MEASURES = "RR@10,nDCG@10,R@100"
 
 
 def run(
     data: str = typer.Option(help="Collection: a folder or an ir_datasets id."),
-    system: str = typer.Option("hi2", help="The system that is built and searched."),
+    system: str = typer.Option("hi2", help="The system to build and search."),
     vectors: Path | None = typer.Option(None, help="Folder with corpus.npy and queries.npy."),
-    encoder: str = typer.Option("static", help="Encoder that makes the vectors where none are given."),
-    run_file: Path | None = typer.Option(None, "--run", help="Judge this TREC run instead of building anything."),
+    encoder: str = typer.Option("static", help="Encoder that makes the vectors if none are given."),
+    run_file: Path | None = typer.Option(None, "--run", help="Measure this TREC run instead of building a system."),
     save_run: Path | None = typer.Option(None, help="Write the hits as a TREC run."),
-    split: str = typer.Option("test", help="Split that is reported."),
-    limit: int | None = typer.Option(None, min=1, help="Only the first questions of every split."),
-    measures: str = typer.Option(MEASURES, help="RR@k, nDCG@k, R@k, Success@k, with commas between."),
-    cache: Path = typer.Option(Path("vectors"), help="Where an encoder's vectors are kept."),
+    split: str = typer.Option("test", help="Split to report."),
+    limit: int | None = typer.Option(None, min=1, help="Use only the first questions of every split."),
+    measures: str = typer.Option(DEFAULT_MEASURES, help="Any of RR@k, nDCG@k, R@k and Success@k, separated by commas."),
+    cache: Path = typer.Option(Path("vectors"), help="Folder in which the vectors of an encoder are kept."),
 ) -> None:
     """Measure one system on one collection.
 
@@ -34,15 +34,15 @@ def run(
 
     named = [Measure.named(name.strip()) for name in measures.split(",")]
     if run_file is not None:
-        _show(_judge(data, run_file, split, named))
+        _print_json(_judge_run(data, run_file, split, named))
         return
     from hi2.evaluation.inputs import Inputs
     from hi2.evaluation.plan import Plan
     from hi2.evaluation.runs import write_run
     from hi2.evaluation.task import load_task
-    from hi2.evaluation.trial import K, Trial, cores
+    from hi2.evaluation.trial import K, Trial, n_cores
 
-    plan = Plan.load("main").only([system])
+    plan = Plan.load("main").for_systems([system])
     task = load_task(
         data,
         vectors=vectors,
@@ -52,15 +52,15 @@ def run(
         limit=limit,
         progress=Progress(settings.progress),
     )
-    flat = Trial.build(_system(Inputs(), "Flat", task), task, threads=cores())
+    flat = Trial.build(_make_system(Inputs(), "Flat", task), task, threads=n_cores())
     exact = flat.rows(task.test, {}, K)
-    goal = plan.goal * flat.ceiling()
-    trial = flat if system == "Flat" else Trial.build(_system(Inputs(), system, task), task, threads=cores())
+    goal = plan.goal * flat.tuning_recall()
+    trial = flat if system == "Flat" else Trial.build(_make_system(Inputs(), system, task), task, threads=n_cores())
     outcome = trial.measure(trial.tune(goal).setting, named, exact)
     if save_run is not None:
         found = {id: [task.ids[row] for row in rows] for id, rows in zip(task.test.ids, outcome.rows, strict=True)}
         write_run(save_run, system.replace(" ", "-"), found)
-    _show(
+    _print_json(
         {
             "system": system,
             "collection": task.name,
@@ -72,7 +72,7 @@ def run(
     )
 
 
-def _system(inputs: Any, name: str, task: Any) -> Any:
+def _make_system(inputs: Any, name: str, task: Any) -> Any:
     from hi2.errors import invalid
     from hi2.evaluation.peers import PEERS
 
@@ -86,7 +86,7 @@ def _system(inputs: Any, name: str, task: Any) -> Any:
     return system
 
 
-def _judge(data: str, run_file: Path, split: str, measures: list[Any]) -> dict[str, Any]:
+def _judge_run(data: str, run_file: Path, split: str, measures: list[Any]) -> dict[str, Any]:
     from hi2.errors import InvalidParameter
     from hi2.evaluation.collections import open_collection
     from hi2.evaluation.runs import read_run
@@ -106,5 +106,5 @@ def _judge(data: str, run_file: Path, split: str, measures: list[Any]) -> dict[s
     return {"run": str(run_file), "collection": collection.name, "queries": len(judged.queries), "measures": means}
 
 
-def _show(report: dict[str, Any]) -> None:
+def _print_json(report: dict[str, Any]) -> None:
     typer.echo(json.dumps(report, indent=1, ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""``hi2 experiment``: the paper's tables and figures on one's own data."""
+"""``hi2 experiment``: the paper's tables and figures on your own data."""
 
 from __future__ import annotations
 
@@ -13,25 +13,32 @@ from hi2.progress import Progress
 
 def run(
     names: list[str] = typer.Argument(
-        help="main, tradeoff, ablation, robustness, codecs, ivf-gap, stress, or a .toml file; several build once."
+        help="main, tradeoff, ablation, robustness, codecs, ivf-gap, stress, or a .toml file. Several share builds."
     ),
-    data: list[str] = typer.Option(help="Collection: a folder or an ir_datasets id; give it again for another."),
+    data: list[str] = typer.Option(help="Collection: a folder or an ir_datasets id. May be repeated."),
     vectors: list[Path] | None = typer.Option(
-        None, help="Folder with corpus.npy and queries.npy, one for each --data; several compare embeddings."
+        None,
+        help="Folder with corpus.npy and queries.npy, one per --data. Repeat it for one --data to compare embeddings.",
     ),
     encoder: list[str] | None = typer.Option(
         None,
-        help="Encoder that makes (and keeps) vectors, beside or instead of given ones; several compare.",
+        help="Encoder that makes the vectors, besides --vectors or instead. May be repeated to compare encoders.",
     ),
-    out: Path = typer.Option(help="Folder for results and reports; what it holds is shown too and not measured again."),
-    split: str = typer.Option("test", help="Split that is reported."),
-    limit: int | None = typer.Option(None, min=1, help="Only the first questions of every split."),
-    systems: list[str] | None = typer.Option(None, "--system", help="Only these systems, beside Flat."),
-    against: str | None = typer.Option(None, help="The system that others are tested against."),
-    expansions: Path | None = typer.Option(None, help="Predicted questions for DocT5, one line a document."),
-    weights: list[str] | None = typer.Option(None, help="NAME=FOLDER of term weights or of a model, NAME=hub."),
+    out: Path = typer.Option(
+        help="Folder for results and reports. Results already in it are reported and not measured again."
+    ),
+    split: str = typer.Option("test", help="Split to report."),
+    limit: int | None = typer.Option(None, min=1, help="Use only the first questions of every split."),
+    systems: list[str] | None = typer.Option(
+        None, "--system", help="Measure only this system and Flat. May be repeated."
+    ),
+    against: str | None = typer.Option(None, help="The system that the others are tested against for significance."),
+    expansions: Path | None = typer.Option(None, help="File of predicted questions for DocT5, one line per document."),
+    weights: list[str] | None = typer.Option(
+        None, help="NAME=FOLDER of term weights or of a model, or NAME=hub. May be repeated."
+    ),
     trained: Path | None = typer.Option(
-        None, help="Folder with the parts of 'hi2 train' in folders named by method: hi2, light, distill-vq, jpq, ivf."
+        None, help="Folder with one folder of parts from 'hi2 train' per method: hi2, light, distill-vq, jpq, ivf."
     ),
 ) -> None:
     """Measure systems side by side and write a report.
@@ -41,12 +48,12 @@ def run(
     from hi2.evaluation.experiment import run as run_plans
     from hi2.evaluation.inputs import Inputs
     from hi2.evaluation.plan import Plan
-    from hi2.evaluation.report import write
-    from hi2.evaluation.results import Results, gathered
+    from hi2.evaluation.report import write_report
+    from hi2.evaluation.results import Results, collect_lines
     from hi2.evaluation.task import load_task
 
-    plans = [Plan.load(name).only(systems, against) for name in names]
-    given = dict(_pair(text) for text in weights or [])
+    plans = [Plan.load(name).for_systems(systems, against) for name in names]
+    given = dict(_name_and_source(text) for text in weights or [])
     results, progress = Results(out), Progress(settings.progress)
     inputs = Inputs(expansions, given, out / "weights", trained, progress)
     if vectors and len(data) > 1 and len(vectors) != len(data):
@@ -66,10 +73,10 @@ def run(
             )
             run_plans(plans, task, results, inputs, progress)
     for plan in plans:
-        typer.echo(f"Wrote {write(plan, gathered(plan, results), out)} and {plan.name}.md beside it.")
+        typer.echo(f"Wrote {write_report(plan, collect_lines(plan, results), out)} and {plan.name}.md beside it.")
 
 
-def _pair(text: str) -> tuple[str, str]:
+def _name_and_source(text: str) -> tuple[str, str]:
     name, equals, source = text.partition("=")
     if not equals or not source:
         raise invalid("--weights", "NAME=FOLDER, NAME=MODEL or NAME=hub", f"'{text}'")

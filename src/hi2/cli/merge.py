@@ -1,4 +1,4 @@
-"""``hi2 merge``: many segments into one."""
+"""``hi2 merge``: merge all segments into one."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from pathlib import Path
 
 import typer
 
-from hi2.cli.options import existing, settings
+from hi2.cli.options import existing_index, settings
 from hi2.index import HybridIndex
 
 
 def run(index: Path = typer.Argument(help="Folder of the index.")) -> None:
-    """Make all segments one, drop deleted documents, and commit.
+    """Merge all segments into one, drop deleted documents, and commit.
 
     Example: hi2 merge wiki.hi2
     """
-    with HybridIndex.open(existing(index), "w") as opened:
+    with HybridIndex.open(existing_index(index), "w") as opened:
         before = opened.info()
         opened.merge(progress=settings.progress)
         opened.commit(progress=settings.progress)

@@ -1,4 +1,4 @@
-"""What do commands share? The settings before the verb, and how an argument becomes a part of the library."""
+"""What do commands share? Options before the verb, and the parsing of codecs, encoders and tokenizers."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from hi2.text.words import WordTokenizer
 
 @dataclass
 class Settings:
-    """The options before the verb."""
+    """Options that every command takes."""
 
     quiet: bool = False
     debug: bool = False
 
     @property
     def progress(self) -> bool | None:
-        """What the library's ``progress=`` is: shown on a terminal unless quiet."""
+        """The library's ``progress=`` argument: shown on a terminal unless quiet."""
         return False if self.quiet else None
 
 
@@ -35,12 +35,12 @@ CODEC_HELP = (
 
 
 def load_encoder(name: str) -> Encoder:
-    """Return the encoder an option names: 'static', or the folder or name of a sentence-transformers model."""
+    """Return the encoder named 'static', or a sentence-transformers model by its folder or name."""
     return StaticEncoder() if name == "static" else SentenceTransformerEncoder(name)
 
 
 def parse_codec(text: str | None, option: str) -> CodecSpec | None:
-    """Return the codec an option names; see ``CODEC_HELP``."""
+    """Return the codec named by an option, in the form of ``CODEC_HELP``."""
     if text is None:
         return None
     name, *rest = text.split(":")
@@ -59,21 +59,21 @@ def parse_codec(text: str | None, option: str) -> CodecSpec | None:
 
 
 def parse_tokenizer(text: str | None) -> Any:
-    """Return what a --tokenizer option names: 'words', 'words:LANGUAGE' for stems, else a path or name."""
+    """Return the tokenizer for 'words' or 'words:LANGUAGE' (with stemming); any other text is returned as a path."""
     if text is None or text.split(":")[0] != "words":
         return text
     return WordTokenizer(text.partition(":")[2] or None)
 
 
 def report_skipped(skipped: Skipped | None) -> str | None:
-    """Return a line about lines that were skipped, None if there were none."""
+    """Return a message about skipped lines, None if there were none."""
     if skipped is None or skipped.n == 0:
         return None
     return f"{skipped.n} bad lines skipped, such as: {' '.join(skipped.examples)}"
 
 
-def existing(path: Path) -> Path:
-    """Return the path of an index that exists."""
+def existing_index(path: Path) -> Path:
+    """Return the path, or refuse it if nothing is there."""
     if not path.exists():
         raise invalid("index", "the folder of an index", f"'{path}', which does not exist")
     return path

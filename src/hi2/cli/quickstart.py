@@ -1,4 +1,4 @@
-"""``hi2 quickstart``: the documentation of the user's own Python, indexed and searched, with nothing to download."""
+"""``hi2 quickstart``: index and search the documentation of the installed Python, without a download."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from hi2.evaluation.measures import agreement
 from hi2.index import HybridIndex
 from hi2.types import Floats
 
-QUESTIONS = (
+EXAMPLE_QUESTIONS = (
     "how do I reverse a list in place",
     "wait until a thread has finished",
     "read the files inside a zip archive",
 )
-_SKIPPED = {
+_SKIPPED_MODULES = {
     *("antigravity", "distutils", "encodings", "idlelib", "lib2to3", "pydoc_data"),
     *("test", "this", "tkinter", "turtle", "turtledemo"),
 }
 
 
 def run(
-    interactive: bool | None = typer.Option(None, help="Ask for your own questions; by default on a terminal."),
+    interactive: bool | None = typer.Option(None, help="Ask for your own questions. Default: only on a terminal."),
 ) -> None:
-    """Index the documentation of the Python standard library on this machine and search it. No network, no files.
+    """Index the documentation of the installed Python standard library and search it. Needs no network and no files.
 
     Example: hi2 quickstart
     """
@@ -51,7 +51,7 @@ def run(
     index = HybridIndex.build(vectors, texts, ids=ids, encoder=encoder, keep_text=True, progress=settings.progress)
     console.print(f"[bold]{len(index)}[/] documentation strings indexed in {time.perf_counter() - start:.1f} s.\n")
     _compare(console, index, vectors, texts, ids)
-    for question in QUESTIONS:
+    for question in EXAMPLE_QUESTIONS:
         _answer(console, index, question)
     if interactive if interactive is not None else sys.stdin.isatty():
         console.print("[bold]Your turn[/] (an empty line ends):")
@@ -67,26 +67,27 @@ def _ask() -> str:
 
 
 def _compare(console: Any, index: HybridIndex, vectors: Floats, texts: list[str], ids: list[str]) -> None:
-    """Search for first sentences of documents, by the index and by brute force."""
+    """Search for the first lines of documents with the index and by brute force, and print the comparison."""
     rows = np.arange(0, len(texts), max(1, len(texts) // 200))
-    asked = [texts[row].split("\n")[0][:200] for row in rows]
-    queries = index.encoder(asked)  # type: ignore[misc]
-    hits = index.search(queries, asked, k=100)
+    query_texts = [texts[row].split("\n")[0][:200] for row in rows]
+    queries = index.encoder(query_texts)  # type: ignore[misc]
+    hits = index.search(queries, query_texts, k=100)
     exact = [[ids[i] for i in np.argsort(-(vectors @ query), kind="stable")[:100]] for query in queries]
     found = [[id for id in row if id is not None] for row in hits.ids.tolist()]
-    hybrid = _median_microseconds(lambda i: index.search(queries[i], asked[i], k=100), len(asked))
-    level = _native.simd_level()  # brute force on one thread too, by the same instructions
+    hybrid = _median_microseconds(lambda i: index.search(queries[i], query_texts[i], k=100), len(query_texts))
+    level = _native.simd_level()  # brute force uses one thread and the same instructions
     brute = _median_microseconds(
-        lambda i: np.argpartition(-_native.dot(queries[i : i + 1], vectors, level)[0], 100), len(asked)
+        lambda i: np.argpartition(-_native.dot(queries[i : i + 1], vectors, level)[0], 100), len(query_texts)
     )
     share = float(np.mean(hits.n_scored)) / len(index)
     info = index.info()
     console.print(
-        f"Against brute force, on {len(asked)} queries: agreement@10 [bold]{agreement(found, exact, k=10):.3f}[/], "
+        f"Against brute force, on {len(query_texts)} queries: "
+        f"agreement@10 [bold]{agreement(found, exact, k=10):.3f}[/], "
         f"agreement@100 [bold]{agreement(found, exact, k=100):.3f}[/],\nscoring [bold]{share:.1%}[/] of the documents; "
-        f"{info['bytes_per_doc']:.0f} bytes a document (vectors {info['bytes']['codes'] // len(index)}).\n"
+        f"{info['bytes_per_doc']:.0f} bytes per document (vectors {info['bytes']['codes'] // len(index)}).\n"
         f"Median time for one query: {hybrid:.0f} µs, tokenization included; brute force {brute:.0f} µs.\n"
-        f"On so few documents brute force is fast; the share that is scored shrinks as a collection grows.\n"
+        f"Brute force is fast on so few documents; the share that is scored shrinks as a collection grows.\n"
     )
 
 
@@ -112,7 +113,7 @@ def _answer(console: Any, index: HybridIndex, question: str) -> None:
 
 
 def stdlib_documents() -> Iterator[tuple[str, str]]:
-    """Yield qualified names and documentation of modules, classes, functions and methods of the standard library."""
+    """Yield the qualified name and docstring of every module, class, function and method of the standard library."""
     seen = set()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -123,20 +124,20 @@ def stdlib_documents() -> Iterator[tuple[str, str]]:
                 continue
             for title, value in _members(name, module):
                 text = inspect.getdoc(value)
-                again = (title.rsplit(".", 1)[-1], text)  # the same by another way
-                if text and len(text) > 15 and again not in seen:
-                    seen.add(again)
+                name_and_text = (title.rsplit(".", 1)[-1], text)  # the same object under another name
+                if text and len(text) > 15 and name_and_text not in seen:
+                    seen.add(name_and_text)
                     yield title, text
 
 
 def _module_names() -> Iterator[str]:
-    """Yield the public modules of the standard library, those inside packages too."""
+    """Yield the names of the public modules of the standard library, including those inside packages."""
     for name in sorted(sys.stdlib_module_names):
-        if name.startswith("_") or name in _SKIPPED or (spec := importlib.util.find_spec(name)) is None:
+        if name.startswith("_") or name in _SKIPPED_MODULES or (spec := importlib.util.find_spec(name)) is None:
             continue
         yield name
         for inner in pkgutil.iter_modules(spec.submodule_search_locations or ()):
-            if not inner.name.startswith("_") and inner.name not in _SKIPPED | {"tests"}:
+            if not inner.name.startswith("_") and inner.name not in _SKIPPED_MODULES | {"tests"}:
                 yield f"{name}.{inner.name}"
 
 

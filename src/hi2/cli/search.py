@@ -1,4 +1,4 @@
-"""``hi2 search``: queries in, hits out, as a table for people or as lines for programs."""
+"""``hi2 search``: search an index and print a table for people or lines for programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import typer
 
-from hi2.cli.options import existing, load_encoder
+from hi2.cli.options import existing_index, load_encoder
 from hi2.data.files import Document, read_queries
 from hi2.errors import invalid
 from hi2.index import HybridIndex
@@ -19,7 +19,7 @@ from hi2.types import Hits
 
 
 class Format(str, Enum):
-    """How hits are written."""
+    """Output formats."""
 
     table = "table"
     jsonl = "jsonl"
@@ -29,38 +29,44 @@ class Format(str, Enum):
 def run(
     index: Path = typer.Argument(help="Folder of the index."),
     query: str | None = typer.Argument(
-        None, help="The query; without it queries are read from --queries or standard input."
+        None, help="The query. Without it, queries are read from --queries or standard input."
     ),
-    queries: Path | None = typer.Option(None, help="Queries: BEIR folder, .jsonl, .tsv, .txt (one a line)."),
-    vectors: Path | None = typer.Option(None, help="Vectors of the queries, .npy, row for row."),
+    queries: Path | None = typer.Option(
+        None, help="Queries: BEIR folder, .jsonl, .tsv, or .txt with one query per line."
+    ),
+    vectors: Path | None = typer.Option(None, help="Vectors of the queries as .npy, one row per query."),
     encoder: str | None = typer.Option(
-        None, help="The encoder the index was built with, if it is not found by itself."
+        None, help="The encoder the index was built with, if hi2 cannot load it by itself."
     ),
-    k: int = typer.Option(10, "-k", help="Hits for each query."),
-    clusters: int | None = typer.Option(None, help="Clusters a query opens; 0 skips them."),
-    terms: int | None = typer.Option(None, help="Terms a query opens at most; 0 skips them."),
-    per_doc: int | None = typer.Option(None, help="Only so many terms of a document count."),
-    refine: int | None = typer.Option(None, help="Rescore this many times k hits."),
-    budget: int | None = typer.Option(None, help="Score at most this many documents for a query."),
-    adaptive: float | None = typer.Option(None, help="Score a document if its chance to be among the best is so much."),
-    profile: str | None = typer.Option(None, help="A setting that hi2 tune found, by name."),
+    k: int = typer.Option(10, "-k", help="Number of hits per query."),
+    clusters: int | None = typer.Option(None, help="Number of clusters to open per query; 0 for none."),
+    terms: int | None = typer.Option(None, help="Open at most this many term lists per query; 0 for none."),
+    per_doc: int | None = typer.Option(None, help="Use only this many of the best terms of each document."),
+    refine: int | None = typer.Option(None, help="Rescore the best k · REFINE hits."),
+    budget: int | None = typer.Option(None, help="Score at most this many documents per query."),
+    adaptive: float | None = typer.Option(
+        None, help="Score only documents that are among the best with at least this probability."
+    ),
+    profile: str | None = typer.Option(None, help="Name of a profile that hi2 tune stored."),
     filter: str | None = typer.Option(
-        None, help='Only documents whose payload fits, e.g. "year >= 2020 and not draft".'
+        None, help='Return only documents whose payload matches, e.g. "year >= 2020 and not draft".'
     ),
-    min_score: float | None = typer.Option(None, help="Leave out hits that score less."),
-    offset: int = typer.Option(0, help="Leave out the first hits."),
-    group_by: str | None = typer.Option(None, help="The best hit of each value of this payload column."),
-    format: Format = typer.Option(Format.table, "--format", "-f", help="For people, or for programs."),
+    min_score: float | None = typer.Option(None, help="Drop hits with a lower score."),
+    offset: int = typer.Option(0, help="Skip this many of the first hits."),
+    group_by: str | None = typer.Option(None, help="Return only the best hit for each value of this payload column."),
+    format: Format = typer.Option(
+        Format.table, "--format", "-f", help="A table for people; jsonl or trec for programs."
+    ),
     threads: int | None = typer.Option(None, help="Threads; all cores by default."),
 ) -> None:
     """Search an index.
 
     Examples: hi2 search wiki.hi2 "who wrote Hamlet"      hi2 search wiki.hi2 --queries q.tsv -k 100 -f trec > run.txt
     """
-    asked = _queries(query, queries)
+    query_list = _queries(query, queries)
     chosen = None if encoder is None else load_encoder(encoder)
-    opened = HybridIndex.open(existing(index), encoder=chosen)
-    texts = [one.text for one in asked]
+    opened = HybridIndex.open(existing_index(index), encoder=chosen)
+    texts = [one.text for one in query_list]
     given: Any = texts if vectors is None else load_vectors(vectors)
     hits = opened.search(
         given,
@@ -79,8 +85,8 @@ def run(
         group_by=group_by,
         threads=threads,
     )
-    writer = {Format.table: _table, Format.jsonl: _jsonl, Format.trec: _trec}[format]
-    for one, found in zip(asked, hits, strict=True):
+    writer = {Format.table: _write_table, Format.jsonl: _write_jsonl, Format.trec: _write_trec}[format]
+    for one, found in zip(query_list, hits, strict=True):
         writer(one, found, opened)
 
 
@@ -90,24 +96,24 @@ def _queries(query: str | None, file: Path | None) -> list[Document]:
     if query is not None:
         return [Document("1", query)]
     if file is not None:
-        asked = list(read_queries(file))
+        query_list = list(read_queries(file))
     else:
         lines = enumerate(sys.stdin, 1)
-        asked = [Document(str(number), line.strip()) for number, line in lines if line.strip()]
-    if not asked:
+        query_list = [Document(str(number), line.strip()) for number, line in lines if line.strip()]
+    if not query_list:
         raise invalid("query", "given, as an argument, with --queries or on standard input", "none")
-    return asked
+    return query_list
 
 
 def load_vectors(path: Path) -> Any:
-    """Return query vectors from a file."""
+    """Read query vectors from a .npy file."""
     try:
         return np.atleast_2d(np.asarray(np.load(path, allow_pickle=False)))
     except (OSError, EOFError, ValueError) as error:
         raise invalid("--vectors", "a .npy file", f"'{path}' ({error})") from error
 
 
-def _table(query: Document, hits: Hits, index: HybridIndex) -> None:
+def _write_table(query: Document, hits: Hits, index: HybridIndex) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -126,12 +132,12 @@ def _table(query: Document, hits: Hits, index: HybridIndex) -> None:
     Console().print(table)
 
 
-def _jsonl(query: Document, hits: Hits, index: HybridIndex) -> None:
+def _write_jsonl(query: Document, hits: Hits, index: HybridIndex) -> None:
     found = [{"id": id, "score": score} for id, score in hits]
     typer.echo(json.dumps({"query": query.id, "n_scored": hits.n_scored, "hits": found}, ensure_ascii=False))
 
 
-def _trec(query: Document, hits: Hits, index: HybridIndex) -> None:
+def _write_trec(query: Document, hits: Hits, index: HybridIndex) -> None:
     for name in (query.id, *map(str, hits.ids)):
         if name.split() != [name]:
             raise invalid("--format", "jsonl: an id with spaces has no place in a TREC run", f"trec, for {name!r}")

@@ -1,4 +1,4 @@
-"""``hi2 train``: better selectors and a better codec from queries."""
+"""``hi2 train``: learn better selectors and a better codec from queries."""
 
 from __future__ import annotations
 
@@ -15,33 +15,37 @@ from hi2.progress import Progress
 
 
 def run(
-    out: Path = typer.Option(..., "--out", "-o", help="Folder for the parts, and for checkpoints while it runs."),
-    index: Path | None = typer.Option(None, help="The index that is to be refitted; it keeps its texts."),
+    out: Path = typer.Option(
+        ..., "--out", "-o", help="Folder for the trained parts, and for checkpoints during training."
+    ),
+    index: Path | None = typer.Option(None, help="The index to train for; it must store its texts."),
     queries: Path | None = typer.Option(None, help="Queries as .jsonl, with --index."),
-    qrels: Path | None = typer.Option(None, help="Judgements as .tsv, with --index; not needed."),
-    data: Path | None = typer.Option(None, help="Instead of an index: a collection with train and dev queries."),
+    qrels: Path | None = typer.Option(None, help="Judgements as .tsv, with --index; optional."),
+    data: Path | None = typer.Option(None, help="A collection with train and dev queries, instead of --index."),
     vectors: Path | None = typer.Option(
-        None, help="Folder with corpus.npy and queries.npy; without it the encoder makes them."
+        None, help="Folder with corpus.npy and queries.npy. Without it, the encoder makes the vectors."
     ),
     encoder: str | None = typer.Option(
-        None, help="Encoder that makes vectors where none are given, with --data; static by default."
+        None, help="Encoder that makes the vectors if none are given, with --data; static by default."
     ),
-    light: bool = typer.Option(False, "--light", help="No transformer: a gain for every term on top of BM25."),
+    light: bool = typer.Option(False, "--light", help="Train without a transformer: one gain per term on top of BM25."),
     method: str | None = typer.Option(None, help="hi2, light, distill-vq, jpq or ivf; hi2 by default."),
     backbone: str = typer.Option(
-        "sentence-transformers/all-MiniLM-L6-v2", help="The transformer under the term scorer: a folder or a hub name."
+        "sentence-transformers/all-MiniLM-L6-v2", help="The transformer of the term scorer: a folder or a hub name."
     ),
-    layers: int | None = typer.Option(None, help="Use only the transformer's first layers: faster."),
-    trainable_layers: int = typer.Option(0, help="Layers of the transformer that learn too."),
-    labels: bool = typer.Option(True, help="Learn from judgements where there are any; else from the teacher alone."),
+    layers: int | None = typer.Option(
+        None, help="Use only this many first layers of the transformer, which is faster."
+    ),
+    trainable_layers: int = typer.Option(0, help="Number of transformer layers that are trained too."),
+    labels: bool = typer.Option(True, help="Learn from judgements if there are any; otherwise only from the teacher."),
     adapt: bool = typer.Option(
-        True, help="Let judgements teach a map of queries first, which PQ or OPQ take up; not with a refine store."
+        True, help="First learn a linear map of queries from judgements. Needs PQ or OPQ, and no refine store."
     ),
-    epochs: int = typer.Option(12, help="Epochs at most."),
-    batch: int = typer.Option(64, help="Queries a batch."),
+    epochs: int = typer.Option(12, help="Maximum number of epochs."),
+    batch: int = typer.Option(64, help="Queries per batch."),
     rate: float = typer.Option(1e-3, help="Learning rate."),
     codec: str | None = typer.Option(None, help="Codec to distil, with --data; OPQ by default."),
-    seed: int = typer.Option(0, help="Seed of everything random."),
+    seed: int = typer.Option(0, help="Seed of the random numbers."),
     threads: int | None = typer.Option(None, help="Threads; all cores by default."),
 ) -> None:
     """Learn the selectors and the codec of a collection from queries; judgements are optional.
@@ -89,12 +93,12 @@ def run(
     settings = replace(settings, adapt=adapt and not refined)
     parts = distill(**given, settings=settings, backbone=backbone, folder=out, threads=threads, progress=bars)
     parts.save(out)
-    _plot(parts.record, out)
-    _tell(parts.record, out, mapping=settings.method in ("hi2", "light") and adapt)
+    _save_curve(parts.record, out)
+    _print_summary(parts.record, out, mapping=settings.method in ("hi2", "light") and adapt)
 
 
-def _tell(record: Any, out: Path, *, mapping: bool) -> None:
-    """Say what was learned, and what it found."""
+def _print_summary(record: Any, out: Path, *, mapping: bool) -> None:
+    """Print what was trained and how well it does on dev."""
     typer.echo(f"Trained on {record['n_queries']:,} queries, chosen on {record['n_dev']:,}; parts in {out}.")
     if "adapted" in record:
         typer.echo(
@@ -109,7 +113,7 @@ def _tell(record: Any, out: Path, *, mapping: bool) -> None:
 
 
 def _refuse_unused(beside: str, *given: object) -> None:
-    """Refuse options that what is trained for has of its own."""
+    """Refuse options whose values come from the index or the collection."""
     options = ("--codec", "--encoder") if beside == "--index" else ("--queries", "--qrels")
     for option, value in zip(options, given, strict=True):
         if value is not None:
@@ -119,7 +123,7 @@ def _refuse_unused(beside: str, *given: object) -> None:
 def _from_collection(
     data: Path, vectors: Path | None, encoder: str, out: Path, codec: str | None, bars: Progress
 ) -> dict[str, Any]:
-    """The train and dev queries of a collection, dev ones held out."""
+    """Return the arguments of ``distill`` for a collection, with its dev queries held out."""
     from hi2.cli.options import parse_codec
     from hi2.evaluation.task import load_training
 
@@ -128,42 +132,42 @@ def _from_collection(
 
 
 def _from_index(path: Path, queries: Path, qrels: Path | None, vectors: Path | None) -> tuple[dict[str, Any], bool]:
-    """The texts an index keeps and its own parts; vectors by its encoder, or given. And whether it refines."""
+    """Return the arguments of ``distill`` for an index, and whether the index has a refine store."""
     from hi2.data.files import read_queries
     from hi2.evaluation.judgements import read_grades
-    from hi2.evaluation.vectors import given_vectors
+    from hi2.evaluation.vectors import read_vectors
     from hi2.index import HybridIndex
 
     index = HybridIndex.open(path)
     ids = index.ids()
     texts = index.texts()
-    asked = list(read_queries(queries))
+    query_list = list(read_queries(queries))
     positives = None
     if qrels is not None:
         place = {str(id): row for row, id in enumerate(ids)}
-        known = {query.id: row for row, query in enumerate(asked)}
+        known = {query.id: row for row, query in enumerate(query_list)}
         grades = read_grades(qrels, queries=known, documents=place)
-        found: list[list[int]] = [[] for _ in asked]
+        found: list[list[int]] = [[] for _ in query_list]
         for query in grades.queries:
             found[known[query]] = [place[id] for id in grades.relevant(query)]
         positives = found
     if vectors is not None:
-        corpus = given_vectors(vectors, "corpus.npy", len(texts), "documents")
-        own = given_vectors(vectors, "queries.npy", len(asked), "queries")
+        corpus = read_vectors(vectors, "corpus.npy", len(texts), "documents")
+        own = read_vectors(vectors, "queries.npy", len(query_list), "queries")
     elif index.encoder is not None:
         from hi2.encoders.encoder import encode
 
         corpus = np.concatenate(
             [encode(index.encoder, texts[i : i + 4096], dim=index.dim) for i in range(0, len(texts), 4096)]
         )
-        own = encode(index.encoder, [query.text for query in asked], dim=index.dim)
+        own = encode(index.encoder, [query.text for query in query_list], dim=index.dim)
     else:
         raise invalid("--vectors", "given: this index has no encoder", None)
     model = index.model
     given = {
         "vectors": corpus,
         "texts": texts,
-        "queries": [query.text for query in asked],
+        "queries": [query.text for query in query_list],
         "query_vectors": own,
         "positives": positives,
         "clusters": model.clusters,
@@ -174,8 +178,8 @@ def _from_index(path: Path, queries: Path, qrels: Path | None, vectors: Path | N
     return given, model.refine is not None
 
 
-def _plot(record: Any, out: Path) -> None:
-    """Draw the training curve, where matplotlib is installed."""
+def _save_curve(record: Any, out: Path) -> None:
+    """Draw the training curve if matplotlib is installed."""
     from hi2.evaluation.report import plot_curve
 
     try:

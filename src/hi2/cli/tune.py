@@ -1,4 +1,4 @@
-"""``hi2 tune``: the cheapest setting that finds enough, kept in the index under a name."""
+"""``hi2 tune``: find the cheapest setting that reaches a target and store it in the index as a profile."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from hi2.cli.options import existing, load_encoder, settings
+from hi2.cli.options import existing_index, load_encoder, settings
 from hi2.cli.search import load_vectors
 from hi2.data.files import read_queries
 from hi2.errors import MissingExtra, invalid
@@ -17,34 +17,43 @@ from hi2.progress import Progress
 
 
 def run(
-    index: Path = typer.Argument(help="Folder of the index; the profiles are kept in it."),
-    queries: Path = typer.Option(..., help="Sample queries: BEIR folder, .jsonl, .tsv, .txt (one a line)."),
-    vectors: Path | None = typer.Option(None, help="Vectors of the queries, .npy, row for row."),
-    encoder: str | None = typer.Option(
-        None, help="The encoder the index was built with, if it is not found by itself."
+    index: Path = typer.Argument(help="Folder of the index, in which the profiles are stored."),
+    queries: Path = typer.Option(
+        ..., help="Sample queries: BEIR folder, .jsonl, .tsv, or .txt with one query per line."
     ),
-    qrels: Path | None = typer.Option(None, help="Judgements as .tsv; without them brute force is what counts."),
-    target: float | None = typer.Option(None, help="Find at least this share, as cheaply as can be, e.g. 0.95."),
-    latency: float | None = typer.Option(None, help="Find the most within so many milliseconds a query."),
-    budget: int | None = typer.Option(None, help="Find the most within so many documents scored."),
+    vectors: Path | None = typer.Option(None, help="Vectors of the queries as .npy, one row per query."),
+    encoder: str | None = typer.Option(
+        None, help="The encoder the index was built with, if hi2 cannot load it by itself."
+    ),
+    qrels: Path | None = typer.Option(
+        None,
+        help="Judgements as .tsv. Quality is then the share of brute force's recall, else agreement with it.",
+    ),
+    target: float | None = typer.Option(None, help="Reach at least this quality at the lowest cost, e.g. 0.95."),
+    latency: float | None = typer.Option(
+        None, help="Reach the highest quality within this many milliseconds per query."
+    ),
+    budget: int | None = typer.Option(
+        None, help="Reach the highest quality within this many documents scored per query."
+    ),
     name: str | None = typer.Option(None, help="Name of the profile; 'tuned' by default."),
-    k: int = typer.Option(100, "-k", help="Hits for each query."),
-    plot: Path | None = typer.Option(None, help="Draw recall against documents scored, .svg or .png."),
+    k: int = typer.Option(100, "-k", help="Number of hits per query."),
+    plot: Path | None = typer.Option(None, help="Draw recall against documents scored to a .svg or .png file."),
     threads: int | None = typer.Option(None, help="Threads; all cores by default."),
 ) -> None:
-    """Tune searches of an index to a target; without one, make the profiles fast, balanced and exact.
+    """Tune the searches of an index to a target. Without a target, store the profiles fast, balanced and exact.
 
     Examples: hi2 tune wiki.hi2 --queries q.jsonl
     hi2 tune wiki.hi2 --queries q.jsonl --budget 1000 --name mine
     """
     if plot is not None:
         _check_plot(plot)
-    asked = list(read_queries(queries))
+    query_list = list(read_queries(queries))
     chosen = None if encoder is None else load_encoder(encoder)
-    texts = [one.text for one in asked]
-    with HybridIndex.open(existing(index), "w", encoder=chosen) as opened:
+    texts = [one.text for one in query_list]
+    with HybridIndex.open(existing_index(index), "w", encoder=chosen) as opened:
         given: Any = texts if vectors is None else load_vectors(vectors)
-        relevant = None if qrels is None else _relevant(opened, qrels, [one.id for one in asked])
+        relevant = None if qrels is None else _relevant(opened, qrels, [one.id for one in query_list])
         tuned = opened.tune(
             given,
             None if vectors is None else texts,
@@ -67,7 +76,7 @@ def run(
 
 
 def _check_plot(path: Path) -> None:
-    """Refuse before minutes of work what could not be drawn after them."""
+    """Refuse a plot that cannot be drawn before minutes of tuning."""
     if path.suffix not in (".svg", ".png") or not path.parent.is_dir():
         raise invalid("--plot", "a .svg or .png file in a folder that exists", f"'{path}'")
     if find_spec("matplotlib") is None:

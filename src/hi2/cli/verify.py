@@ -1,4 +1,4 @@
-"""``hi2 verify``: is an index whole?"""
+"""``hi2 verify``: check that an index is intact."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from pathlib import Path
 
 import typer
 
-from hi2.cli.options import existing
+from hi2.cli.options import existing_index
 from hi2.index import HybridIndex
 
 
 def run(index: Path = typer.Argument(help="Folder of the index.")) -> None:
-    """Check every checksum and every invariant; exit with 2 at the first that does not hold.
+    """Check every checksum and every invariant. Exit with code 2 at the first failure.
 
     Example: hi2 verify wiki.hi2
     """
-    opened = HybridIndex.open(existing(index))
+    opened = HybridIndex.open(existing_index(index))
     opened.verify()
     typer.echo(f"{index} is whole: {len(opened)} documents")

@@ -1,1 +1,1 @@
-"""How good is a search, on which collection?"""
+"""How good is a search, and on which collection? Measures, collections, compared systems and reports."""

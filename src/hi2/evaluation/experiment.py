@@ -1,4 +1,4 @@
-"""What does an experiment do? Every system on a task, one line of results each, and no line twice."""
+"""What does an experiment do? It measures every system on a task and skips what the results already hold."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ from hi2.evaluation.results import Results
 from hi2.evaluation.significance import bootstrap_interval
 from hi2.evaluation.stress import variants
 from hi2.evaluation.task import Task
-from hi2.evaluation.trial import K, Outcome, Trial, cores
+from hi2.evaluation.trial import K, Outcome, Trial, n_cores
 from hi2.progress import Progress
 from hi2.version import __version__
 
 
 def run(plans: Sequence[Plan], task: Task, results: Results, inputs: Inputs, progress: Progress) -> None:
-    """Measure every system that is not yet in the results; one that several plans measure is built once."""
+    """Measure every system that is not yet in the results. A system in several plans is built once."""
     here = machine()
     exact: list[list[int]] = []
-    ceiling = 0.0
-    systems = _order(plans)
+    flat_recall = 0.0
+    systems = _systems_in_order(plans)
     with progress.phase(f"{', '.join(plan.name for plan in plans)}: {task.name}, {task.encoder}", len(systems)) as step:
         for system in systems:
-            wanted = [plan for plan in plans if system in ("Flat", *plan.systems)]
-            keys = {plan.name: _key(plan, task, system, inputs, here) for plan in wanted}
-            missing = [plan for plan in wanted if not results.of(keys[plan.name])]
+            using = [plan for plan in plans if system in ("Flat", *plan.systems)]
+            keys = {plan.name: _result_key(plan, task, system, inputs, here) for plan in using}
+            missing = [plan for plan in using if not results.lines_of(keys[plan.name])]
             peer = inputs.system(system, task) if missing or system == "Flat" else None
             if peer is not None:
-                trial = Trial.build(peer, task, threads=cores())
+                trial = Trial.build(peer, task, threads=n_cores())
                 if system == "Flat":
                     exact = trial.rows(task.test, {}, K)
-                    ceiling = trial.ceiling()
+                    flat_recall = trial.tuning_recall()
                 common = {
                     "collection": task.name,
                     "encoder": task.encoder,
@@ -63,49 +63,49 @@ def run(plans: Sequence[Plan], task: Task, results: Results, inputs: Inputs, pro
                     "machine": here,
                 }
                 for plan in missing:
-                    allowed = _scored_by_hi2(results.of(_key(plan, task, Hybrid.name, inputs, here)))
-                    lines, values = _measured(plan, trial, plan.goal * ceiling, exact, allowed)
+                    n_scored = _scored_by_hi2(results.lines_of(_result_key(plan, task, Hybrid.name, inputs, here)))
+                    lines, values = _measure_system(plan, trial, plan.goal * flat_recall, exact, n_scored)
                     named = {"key": keys[plan.name], "experiment": plan.name}
                     results.add([{**named, **common, **line} for line in lines], values)
             step(1)
 
 
-def _order(plans: Sequence[Plan]) -> list[str]:
-    """Flat first, which sets the goal, then hi2, whose documents scored the simplest rival is given."""
+def _systems_in_order(plans: Sequence[Plan]) -> list[str]:
+    """Return Flat first (it sets the goal), then hi2 (BM25 rescores as many documents as hi2 scores), then the rest."""
     named = list(dict.fromkeys(name for plan in plans for name in plan.systems))
     first = ["Flat", *(name for name in named if name == Hybrid.name)]
     return [*first, *(name for name in named if name not in first)]
 
 
 def _scored_by_hi2(lines: Sequence[dict[str, Any]]) -> int | None:
-    """How many documents hi2 scores of a tuning question at the setting it was given."""
+    """Return how many documents hi2 scores per tuning question at its setting; None if hi2 was not measured."""
     return round(lines[0]["scored_tuning"]) if lines and lines[0].get("scored_tuning") else None
 
 
-def _measured(
-    plan: Plan, trial: Trial, goal: float, exact: list[list[int]], allowed: int | None
+def _measure_system(
+    plan: Plan, trial: Trial, goal: float, exact: list[list[int]], n_scored: int | None
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return a system's lines and the values by question of its first."""
+    """Return a system's result lines, and the values per question of the first line."""
     measures = [Measure.named(name) for name in plan.measures]
     if plan.kind == "stress":
-        return _stressed(trial, goal, measures)
+        return _measure_stress(trial, goal, measures)
     if plan.kind == "curves":
-        trial.tune(2.0)  # nothing reaches it, so every setting is tried
-        chosen = [one.setting for one in _front(trial)]
+        trial.tune(2.0)  # out of reach, so every setting is tried
+        chosen = [one.setting for one in _pareto_front(trial)]
     elif plan.setting is not None and isinstance(trial.peer, Hybrid):
         chosen = [plan.setting]
-    elif type(trial.peer) is Rescored and allowed is not None:
-        chosen = [{"n": max(K, allowed)}]
+    elif type(trial.peer) is Rescored and n_scored is not None:
+        chosen = [{"n": max(K, n_scored)}]
     else:
         chosen = [trial.tune(goal).setting]
     brief = plan.kind == "curves"
     outcomes: list[Outcome] = [trial.measure(setting, measures, exact, brief=brief) for setting in chosen]
-    swept = [{"setting": dict(one.setting), "recall": one.recall, "seconds": one.seconds} for one in trial.tried]
+    swept = [{"setting": dict(one.setting), "recall": one.recall, "seconds": one.seconds} for one in trial.swept]
     lines = [
         {
             **outcome.to_json(),
             "intervals": {name: bootstrap_interval(values) for name, values in outcome.values.items()},
-            "scored_tuning": trial.scored(trial.task.tune, outcome.setting) if plan.kind == "points" else None,
+            "scored_tuning": trial.mean_scored(trial.task.tune, outcome.setting) if plan.kind == "points" else None,
             "swept": swept if i == 0 else [],
         }
         for i, outcome in enumerate(outcomes)
@@ -113,8 +113,10 @@ def _measured(
     return lines, dict(outcomes[0].values)
 
 
-def _stressed(trial: Trial, goal: float, measures: Sequence[Measure]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Tune on questions as they are; measure on changed ones, beside brute force over the same."""
+def _measure_stress(
+    trial: Trial, goal: float, measures: Sequence[Measure]
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Tune on the original questions, then measure on changed ones. Brute force answers the same changed questions."""
     setting = trial.tune(goal).setting
     lines: list[dict[str, Any]] = []
     first: dict[str, Any] = {}
@@ -127,29 +129,29 @@ def _stressed(trial: Trial, goal: float, measures: Sequence[Measure]) -> tuple[l
     return lines, first
 
 
-def _front(trial: Trial) -> list[Any]:
-    """The settings that no other beats in both recall and time on the tuning questions, at most a dozen."""
+def _pareto_front(trial: Trial) -> list[Any]:
+    """Return at most 12 settings that no other setting beats in both recall and time on the tuning questions."""
     front: list[Any] = []
-    for one in sorted(trial.tried, key=lambda one: (one.seconds, -one.recall)):
+    for one in sorted(trial.swept, key=lambda one: (one.seconds, -one.recall)):
         if not front or one.recall > front[-1].recall:
             front.append(one)
     keep = np.unique(np.linspace(0, len(front) - 1, 12).round().astype(int))
     return [front[i] for i in keep]
 
 
-def _key(plan: Plan, task: Task, system: str, inputs: Inputs, here: Mapping[str, Any]) -> str:
-    """Names a result by everything it depends on but the code itself, which the version stands for."""
+def _result_key(plan: Plan, task: Task, system: str, inputs: Inputs, here: Mapping[str, Any]) -> str:
+    """Return a hash of everything a result depends on. The version stands for the code."""
     data: list[Any] = [plan.name, plan.measures, plan.goal, dict(plan.setting or {}), plan.kind, task.fingerprint]
     data += [system, inputs.fingerprint(system), __version__, here["cpu"], here["threads"], here["simd"]]
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def machine() -> dict[str, Any]:
-    """Return what results depend on beside the code: processor, threads, instruction set, versions, commit."""
+    """Return the environment of a result: commit, processor, threads, instruction set and versions."""
     return {
         "commit": _commit(),
         "cpu": _cpu(),
-        "threads": cores(),
+        "threads": n_cores(),
         "simd": _native.simd_level(),
         "versions": {"hi2": __version__, "python": platform.python_version(), **dict(_versions())},
     }
@@ -175,9 +177,9 @@ def _cpu() -> str:
 def _commit() -> str | None:
     folder = Path(__file__).parent
     try:
-        asked = subprocess.run(
+        git = subprocess.run(
             ["git", "rev-parse", "HEAD"], cwd=folder, capture_output=True, text=True, check=False, env={**os.environ}
         )
     except OSError:
         return None
-    return asked.stdout.strip() or None
+    return git.stdout.strip() or None

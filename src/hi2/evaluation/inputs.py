@@ -1,4 +1,4 @@
-"""What must some systems be given? Predicted questions, term weights, trained parts."""
+"""What do some systems need besides the collection? Predicted questions, term weights or trained parts."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from hi2.store.parts import PARTS
 
 @dataclass(frozen=True)
 class Inputs:
-    """What some systems need: predicted questions; term weights, or models that make them; trained parts.
+    """Paths of what some systems need besides the collection.
 
-    ``weights`` has, by system, a folder with documents.jsonl and queries.jsonl, or a model's folder or name on the hub
-    ("hub": its own); what a model makes is kept under ``cache``. ``trained`` has a folder of parts for every method.
+    ``expansions`` is a file of predicted questions. ``weights`` maps a system to a folder with documents.jsonl and
+    queries.jsonl, or to a model: its folder, its name on the hub, or "hub" for the system's own. Weights that a model
+    makes are kept under ``cache``. ``trained`` has one folder of trained parts per method.
     """
 
     expansions: Path | None = None
@@ -32,21 +33,21 @@ class Inputs:
     progress: Progress = field(default_factory=lambda: Progress(False))
 
     def system(self, name: str, task: Task) -> Peer | None:
-        """Return the system, None where what it needs was not given."""
+        """Return the system, or None if what it needs was not given."""
         kind: Any = PEERS[name]
         if kind.needs is None:
             system: Peer = kind()
             return system
         if issubclass(kind, LearnedSparse):
             source = (self.weights or {}).get(name)
-            return None if source is None else self._sparse(kind, source, task)
+            return None if source is None else self._learned_sparse(kind, source, task)
         if issubclass(kind, Trained):
             parts = None if self.trained is None else self.trained / kind.method
             return None if parts is None or not (parts / PARTS).is_file() else kind(parts)
         return None if self.expansions is None else kind(self.expansions)
 
     def fingerprint(self, name: str) -> str:
-        """Return a name of the files a system is given."""
+        """Return a text that changes when the files given to a system change."""
         kind: Any = PEERS[name]
         if kind.needs is None:
             return ""
@@ -55,9 +56,9 @@ class Inputs:
             source = (self.weights or {}).get(name)
         elif issubclass(kind, Trained):
             source = None if self.trained is None else self.trained / kind.method
-        return "" if source is None else _state_of_files(Path(source))
+        return "" if source is None else _files_fingerprint(Path(source))
 
-    def _sparse(self, kind: type[LearnedSparse], source: str, task: Task) -> Peer:
+    def _learned_sparse(self, kind: type[LearnedSparse], source: str, task: Task) -> Peer:
         texts = dict(zip([*task.tune.ids, *task.test.ids], [*task.tune.texts, *task.test.texts], strict=True))
         folder = Path(source)
         if not (folder / "documents.jsonl").is_file():
@@ -70,18 +71,18 @@ class Inputs:
                 ("documents.jsonl", task.ids, task.texts),
                 ("queries.jsonl", list(texts), list(texts.values())),
             ):
-                asked = file == "queries.jsonl"
-                make_weights(folder / file, ids, own, model, queries=asked, progress=self.progress)
+                is_queries = file == "queries.jsonl"
+                make_weights(folder / file, ids, own, model, queries=is_queries, progress=self.progress)
         check_order(folder / "documents.jsonl", task.ids)
-        weighed = {texts[id]: own for id, own in read_weights(folder / "queries.jsonl") if id in texts}
-        missing = [id for id, text in texts.items() if text not in weighed]
+        query_weights = {texts[id]: own for id, own in read_weights(folder / "queries.jsonl") if id in texts}
+        missing = [id for id, text in texts.items() if text not in query_weights]
         if missing:
             raise InvalidParameter(f"{folder / 'queries.jsonl'}: no weights of query {missing[0]!r}.")
-        return kind(folder / "documents.jsonl", weighed)
+        return kind(folder / "documents.jsonl", query_weights)
 
 
-def _state_of_files(path: Path) -> str:
-    """Return a name of a file, or of a folder's files, by their sizes and times; of what is no path, itself."""
+def _files_fingerprint(path: Path) -> str:
+    """Return the names, sizes and times of a file or of a folder's files. A name on the hub is returned as it is."""
     files = sorted(path.iterdir()) if path.is_dir() else [path] if path.is_file() else []
     stated = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files if file.is_file()]
     return f"{path.name} {stated}" if stated else str(path)

@@ -1,4 +1,4 @@
-"""Which documents answer a question? Grades from a file, or the answers a passage must contain."""
+"""Which documents answer a question? Those graded above 0 in a file, or those that contain an answer."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from hi2.errors import InvalidParameter
 
 
 class Judgements(ABC):
-    """What is known of the questions of one split."""
+    """Which documents are relevant to the questions of one split."""
 
     @property
     @abstractmethod
     def queries(self) -> Sequence[str]:
-        """Ids of the questions that have anything to find, in order."""
+        """Ids of the questions with something to find, in order."""
 
     @abstractmethod
     def gains(self, query: str, ids: Sequence[str]) -> list[int]:
-        """Return the grade of each of these documents, 0 where it is not known to be relevant."""
+        """Return the grade of each of these documents, 0 if it is not known to be relevant."""
 
     @abstractmethod
     def ideal(self, query: str) -> list[int]:
@@ -30,7 +30,7 @@ class Judgements(ABC):
 
 
 class Grades(Judgements):
-    """Grades by query and document; a grade above 0 is relevant."""
+    """Grades by query and document. A grade above 0 means relevant."""
 
     def __init__(self, grades: Mapping[str, Mapping[str, int]]) -> None:
         self._grades = grades
@@ -40,16 +40,16 @@ class Grades(Judgements):
 
     @property
     def queries(self) -> Sequence[str]:
-        """Those with a relevant document."""
+        """Ids of the questions with a relevant document."""
         return [query for query, ideal in self._ideal.items() if ideal]
 
     def gains(self, query: str, ids: Sequence[str]) -> list[int]:
-        """Return the grades of these documents, those below 0 as 0."""
+        """Return the grades of these documents; a negative grade counts as 0."""
         own = self._grades[query]
         return [max(0, own.get(id, 0)) for id in ids]
 
     def ideal(self, query: str) -> list[int]:
-        """Return the grades above 0."""
+        """Return the grades above 0, best first."""
         return self._ideal[query]
 
     def relevant(self, query: str) -> list[str]:
@@ -60,8 +60,8 @@ class Grades(Judgements):
 class Answers(Judgements):
     """A passage is a hit if it contains one of the question's answers, as in DPR (Karpukhin et al., EMNLP 2020).
 
-    Text is compared by tokens, without case, after Unicode decomposition. How many passages answer a question is not
-    known; one is enough, so that Recall@k is the share of questions answered among the first k.
+    Texts are compared token by token, ignoring case, after Unicode decomposition. The number of passages that answer a
+    question is unknown, so one is enough: Recall@k is the share of questions answered within the first k.
     """
 
     def __init__(self, answers: Mapping[str, Sequence[str]], passages: Mapping[str, str]) -> None:
@@ -70,11 +70,11 @@ class Answers(Judgements):
 
     @property
     def queries(self) -> Sequence[str]:
-        """Those with an answer."""
+        """Ids of the questions with an answer."""
         return [query for query, own in self._answers.items() if any(own)]
 
     def gains(self, query: str, ids: Sequence[str]) -> list[int]:
-        """Return 1 for the first passage that has an answer, 0 for all others: one is enough."""
+        """Return 1 for the first passage that contains an answer and 0 for all others."""
         found = False
         gains = []
         for id in ids:
@@ -84,7 +84,7 @@ class Answers(Judgements):
         return gains
 
     def ideal(self, query: str) -> list[int]:
-        """One passage is enough."""
+        """Return one grade, because one passage is enough."""
         return [1]
 
 
@@ -92,7 +92,7 @@ _ASCII = re.compile(r"[A-Za-z0-9]+|[!-~]")
 
 
 def answer_tokens(text: str) -> list[str]:
-    """Return what DPR compares: runs of letters, digits and marks, and every other visible character by itself.
+    """Return the tokens that DPR compares: runs of letters, digits and marks; every other visible character alone.
 
     >>> answer_tokens("Émile Zola's \u201cNana\u201d")
     ['e\u0301mile', 'zola', "'", 's', '\u201c', 'nana', '\u201d']
@@ -118,7 +118,7 @@ def _tokens(text: str) -> Iterator[str]:
 
 
 def contains_answer(passage: str, answers: Sequence[Sequence[str]]) -> bool:
-    """Return whether one of the answers stands in the passage, token for token."""
+    """Return whether the passage contains one of the answers, token for token."""
     tokens = answer_tokens(passage)
     for answer in answers:
         n = len(answer)
@@ -128,9 +128,9 @@ def contains_answer(passage: str, answers: Sequence[Sequence[str]]) -> bool:
 
 
 def read_grades(path: Path, *, queries: Collection[str] | None, documents: Collection[str] | None) -> Grades:
-    """Read judgements: query, document, grade (BEIR, with a header line), or query, 0, document, grade (TREC).
+    """Read judgements: query, document, grade (BEIR, with a header line) or query, 0, document, grade (TREC).
 
-    An id that is not among ``queries`` or ``documents`` is refused; None checks nothing.
+    An id that is not among ``queries`` or ``documents`` is refused. None turns that check off.
     """
     grades: dict[str, dict[str, int]] = {}
     for number, line in read_lines(path):

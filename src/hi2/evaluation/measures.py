@@ -1,4 +1,4 @@
-"""How much of what matters was found? Named as in ir-measures: RR@10, R@100, nDCG@10, Success@5."""
+"""How good is a ranking? Measures named as in ir-measures: RR@10, R@100, nDCG@10, Success@5."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Measure:
 
     @classmethod
     def named(cls, name: str) -> Measure:
-        """Return the measure of this name."""
+        """Return the measure with this name."""
         match = re.fullmatch(r"(RR|R|nDCG|Success)@([1-9][0-9]*)", name)
         if match is None:
             raise invalid("measures", "RR@k, R@k, nDCG@k or Success@k", repr(name))
@@ -35,7 +35,10 @@ class Measure:
         return f"{self.kind}@{self.k}"
 
     def __call__(self, gains: Sequence[int], ideal: Sequence[int]) -> float:
-        """Return its value for the grades of a ranking, given the grades of all relevant documents, best first."""
+        """Return the value of a ranking.
+
+        ``gains`` are the grades of the ranked documents, ``ideal`` those of all relevant documents, best first.
+        """
         top = gains[: self.k]
         if self.kind == "RR":
             return next((1 / rank for rank, gain in enumerate(top, 1) if gain > 0), 0.0)
@@ -52,7 +55,7 @@ def _discounted(gains: Sequence[int]) -> float:
 
 
 def recall(found: Sequence[Any], relevant: Collection[Any], *, k: int) -> float:
-    """Return the share of the relevant documents among the first ``k`` found.
+    """Return the share of the relevant documents that are among the first ``k`` found.
 
     >>> recall(["a", "b", "c"], {"a", "c", "d"}, k=2)
     0.3333333333333333
@@ -61,11 +64,11 @@ def recall(found: Sequence[Any], relevant: Collection[Any], *, k: int) -> float:
 
 
 def mean_recall(found: Sequence[Sequence[Any]], relevant: Sequence[Collection[Any]], *, k: int) -> float:
-    """Return the mean recall over queries that have relevant documents."""
+    """Return the mean recall over the queries that have relevant documents."""
     values = [recall(row, wanted, k=k) for row, wanted in zip(found, relevant, strict=True) if wanted]
     return float(np.mean(values)) if values else 0.0
 
 
 def agreement(found: Sequence[Sequence[Any]], exact: Sequence[Sequence[Any]], *, k: int) -> float:
-    """Return the mean share of the exact top ``k`` among the first ``k`` found."""
+    """Return the mean share of the exact top ``k`` that is among the first ``k`` found."""
     return mean_recall(found, [row[:k] for row in exact], k=k)

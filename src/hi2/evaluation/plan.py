@@ -1,4 +1,4 @@
-"""What is to be measured? An experiment as its TOML file has it."""
+"""What should be measured? An experiment, read from a TOML file."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ KINDS, AXES = ("points", "curves", "stress"), ("milliseconds", "scored")
 
 @dataclass(frozen=True)
 class Plan:
-    """An experiment as its TOML file has it.
+    """An experiment, read from a TOML file.
 
-    ``kind`` is 'points' (every system at one setting), 'curves' (every swept setting) or 'stress' (one setting, test
-    questions changed in several ways). A point is the fastest setting that reaches ``goal`` of Flat's Recall@100 on the
-    tuning questions, or the given ``setting``.
+    ``kind`` is 'points' (each system at one setting), 'curves' (each system at many settings) or 'stress' (one setting,
+    test questions changed in several ways). A point uses ``setting`` if it is given. Otherwise it uses the fastest
+    setting that reaches the share ``goal`` of Flat's Recall@100 on the tuning questions.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Plan:
 
     @classmethod
     def load(cls, name: str) -> Plan:
-        """Read a built-in experiment, or a TOML file of one's own."""
+        """Read a built-in experiment by its name, or a TOML file by its path."""
         own = Path(name)
         if own.suffix == ".toml" and own.is_file():
             return cls._read(own.stem, own.read_text(encoding="utf-8"))
@@ -66,8 +66,8 @@ class Plan:
                 raise invalid("systems", f"among {', '.join(PEERS)}", f"'{system}'")
         return plan
 
-    def only(self, systems: Sequence[str] | None, against: str | None = None) -> Plan:
-        """Return the plan for some of its systems, or for others, tested against another."""
+    def for_systems(self, systems: Sequence[str] | None, against: str | None = None) -> Plan:
+        """Return the plan with these systems and this reference for significance tests; None keeps the plan's own."""
         for option, names in (("--system", systems or []), ("--against", [against] if against else [])):
             for name in names:
                 if name not in PEERS:
@@ -79,8 +79,8 @@ class Plan:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Return the data of a TOML text."""
-    name = "tomllib" if importlib.util.find_spec("tomllib") else "tomli"  # Python 3.10 has no reader of its own
+    """Return the data of a TOML document."""
+    name = "tomllib" if importlib.util.find_spec("tomllib") else "tomli"  # Python 3.10 has no tomllib
     try:
         data: dict[str, Any] = importlib.import_module(name).loads(text)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""How are results shown? Tables in Markdown, plots as SVG, and one HTML page that needs nothing else."""
+"""How are results shown? As Markdown tables, SVG plots and a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from typing import Any
 from hi2.errors import MissingExtra
 from hi2.evaluation.measures import Measure
 from hi2.evaluation.plan import Plan, parse_toml
-from hi2.evaluation.trial import CLOCKED, CLOCKED_BRIEFLY, K
+from hi2.evaluation.trial import N_TIMED_QUESTIONS, N_TIMED_QUESTIONS_BRIEF, K
 
 Line = dict[str, Any]
-SIGNIFICANT = 0.05
+SIGNIFICANCE_LEVEL = 0.05
 
 
-def write(plan: Plan, lines: Sequence[Line], folder: Path) -> Path:
-    """Write ``NAME.md`` with its plots beside it, and ``NAME.html`` with everything inside; return the page."""
+def write_report(plan: Plan, lines: Sequence[Line], folder: Path) -> Path:
+    """Write ``NAME.md`` with its plots as files, and ``NAME.html`` with its plots inside. Return the HTML page."""
     text, plots = [f"# {plan.title}", ""], {}
-    text += [(f"As {plan.paper} of the paper. " if plan.paper else "") + _how(plan), ""]
+    text += [(f"Corresponds to {plan.paper} of the paper. " if plan.paper else "") + _method_note(plan), ""]
     measured = [line for line in lines if "absent" not in line]
     for collection, encoder in dict.fromkeys((line["collection"], line["encoder"]) for line in measured):
         own = [line for line in measured if (line["collection"], line["encoder"]) == (collection, encoder)]
-        text += [f"## {collection}, {encoder}", "", _measured_on(own[0], brief=plan.kind == "curves"), ""]
+        text += [f"## {collection}, {encoder}", "", _conditions_note(own[0], brief=plan.kind == "curves"), ""]
         if plan.kind == "curves" or (plan.kind == "points" and plan.setting is None):
             name = f"{plan.name}-{collection}-{encoder}.svg"
             plots[name] = plot(plan, own)
             text += [f"![{plan.title}: {collection}]({name})", ""]
-        text += [points_table(plan, own), "", *(_paper(own[0]) if plan.name == "main" else [])]
+        text += [results_table(plan, own), "", *(_paper_table(own[0]) if plan.name == "main" else [])]
     absent = {line["system"]: line["absent"] for line in lines if "absent" in line}
     if absent:
-        text += ["Not measured, for want of what they need:", ""]
+        text += ["Not measured, because an input was missing:", ""]
         text += [f"- {system}: {needs}" for system, needs in absent.items()]
     folder.mkdir(parents=True, exist_ok=True)
     whole = {f"{plan.name}.md": "\n".join(text).rstrip() + "\n", f"{plan.name}.html": as_html("\n".join(text), plots)}
@@ -45,40 +45,49 @@ def write(plan: Plan, lines: Sequence[Line], folder: Path) -> Path:
     return folder / f"{plan.name}.html"
 
 
-def _how(plan: Plan) -> str:
+def _method_note(plan: Plan) -> str:
     if plan.kind == "curves":
-        return "Every system's settings that no other of its own beats on the tuning questions, measured on test."
+        return (
+            "Each system at several settings, measured on the test questions. The settings are those that no other "
+            "setting of the same system beats in both recall and time on the tuning questions."
+        )
     if plan.kind == "stress":
         return (
-            "Tuned on questions as they are; measured on test questions that were changed, with vectors of their own."
+            "Each system is tuned on the original questions and measured on changed test questions. Changed questions "
+            "are encoded again."
         )
-    star = f" A star: differs from {plan.against} (paired t-test, Holm, p < {SIGNIFICANT})." if plan.against else ""
-    deep = " Measures beyond 100 are of a deeper search than the timed one." if _deep(plan) else ""
+    notes = []
     if plan.setting is not None:
-        return "One setting for all, so that only what is compared differs." + star + deep
-    return (
-        f"Each system at the fastest setting that reaches {plan.goal:.0%} of Flat's Recall@100 on the tuning questions,"
-        f" else at its best." + star + deep
-    )
+        notes.append("All indexes use the same search setting, so that only the compared part differs.")
+    else:
+        notes.append(
+            f"Each system at the fastest setting that reaches {plan.goal:.0%} of Flat's Recall@100 on the tuning "
+            "questions. If none does, at the setting with the highest recall."
+        )
+    if plan.against:
+        notes.append(
+            f"A star marks a significant difference from {plan.against} (paired t-test with Holm's correction, "
+            f"p < {SIGNIFICANCE_LEVEL})."
+        )
+    if any(Measure.named(name).k > K for name in plan.measures):
+        notes.append(f"Measures deeper than {K} come from a second, deeper search that is not timed.")
+    return " ".join(notes)
 
 
-def _deep(plan: Plan) -> bool:
-    return any(Measure.named(name).k > K for name in plan.measures)
-
-
-def _measured_on(line: Line, *, brief: bool) -> str:
+def _conditions_note(line: Line, *, brief: bool) -> str:
     machine = line["machine"]
-    clocked = min(CLOCKED_BRIEFLY if brief else CLOCKED, line["n_queries"])
+    n_timed = min(N_TIMED_QUESTIONS_BRIEF if brief else N_TIMED_QUESTIONS, line["n_queries"])
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+    threads = f"{machine['threads']} thread" + ("" if machine["threads"] == 1 else "s")
     return (
         f"{line['n_docs']:,} documents; {line['n_queries']:,} questions of {line['reported_on']}, tuned on "
-        f"{line['tuned_on']}. The first {clocked:,} were timed, one at a time on one thread, medians of three; builds "
-        f"and batches with {machine['threads']} threads. {machine['cpu']}, {machine['simd']}; {versions}."
+        f"{line['tuned_on']}. Latency: the first {n_timed:,} questions, one at a time on one thread, median of three "
+        f"passes. Builds and batches use {threads}. {machine['cpu']}, {machine['simd']}; {versions}."
     )
 
 
-def points_table(plan: Plan, lines: Sequence[Line]) -> str:
-    """Return the Markdown table of some lines, best values bold, significant differences starred."""
+def results_table(plan: Plan, lines: Sequence[Line]) -> str:
+    """Return the Markdown table of some lines, with the best values in bold and significant differences starred."""
     names = [*plan.measures, "agreement@10", "agreement@100"]
     parts = any("candidate_recall" in line for line in lines)
     head = ["system", *names, "ms p50", "p95", "p99", "queries/s", "scored", "bytes/doc", "build s", "peak MB"]
@@ -89,7 +98,7 @@ def points_table(plan: Plan, lines: Sequence[Line]) -> str:
         row = [line["system"] + (f", {line['variant']}" if "variant" in line else "")]
         for name in names:
             value = line["measures"][name]
-            shown = f"{value:.3f}" + ("*" if line.get("p", {}).get(name, 1.0) < SIGNIFICANT else "")
+            shown = f"{value:.3f}" + ("*" if line.get("p", {}).get(name, 1.0) < SIGNIFICANCE_LEVEL else "")
             row.append(f"**{shown}**" if value == best[name] and plan.kind == "points" else shown)
         times = line["milliseconds"]
         row += [f"{times['p50']:.3f}", f"{times['p95']:.2f}", f"{times['p99']:.2f}"]
@@ -107,16 +116,16 @@ def points_table(plan: Plan, lines: Sequence[Line]) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
-#: The collections of the paper, by a file that only they have.
-_PAPERS = {"collection.tsv": "msmarco", "psgs_w100.tsv": "nq"}
+#: The collections of the paper, recognised by a file that only they have.
+_PAPER_COLLECTIONS = {"collection.tsv": "msmarco", "psgs_w100.tsv": "nq"}
 
 
-def _paper(line: Line) -> list[str]:
-    """The paper's own numbers, where they are of this collection."""
+def _paper_table(line: Line) -> list[str]:
+    """Return the paper's own numbers if the paper measured this collection."""
     files = {re.sub(r"\.(gz|xz)$", "", name) for name in line["manifest"]}
     file = resources.files("hi2.evaluation").joinpath("experiments", "paper.toml")
     tables = parse_toml(file.read_text(encoding="utf-8"))
-    named = [name for file_name, name in _PAPERS.items() if file_name in files]
+    named = [name for file_name, name in _PAPER_COLLECTIONS.items() if file_name in files]
     if not named:
         return []
     own = tables[named[0]]
@@ -127,14 +136,16 @@ def _paper(line: Line) -> list[str]:
 
 
 def plot(plan: Plan, lines: Sequence[Line]) -> str:
-    """Return some lines as SVG: Recall@100, else the first measure, against the plan's axis, as curves or points."""
+    """Return an SVG plot of Recall@100, or else the first measure, against the plan's axis, as curves or points."""
     pyplot = _pyplot()
     measure = "R@100" if "R@100" in plan.measures else plan.measures[0]
     with pyplot.rc_context({"svg.hashsalt": plan.name, "svg.fonttype": "none"}):
         figure, axes = pyplot.subplots(figsize=(7, 4.5))
         named: dict[str, tuple[float, float]] = {}
         for system in dict.fromkeys(line["system"] for line in lines):
-            pairs = sorted((_cost(plan, line), line["measures"][measure]) for line in lines if line["system"] == system)
+            pairs = sorted(
+                (_x_value(plan, line), line["measures"][measure]) for line in lines if line["system"] == system
+            )
             ours = system.startswith("hi2")
             if system == "Flat":
                 axes.axhline(pairs[0][1], color="0.5", ls="--", lw=1, label="Flat")
@@ -152,16 +163,16 @@ def plot(plan: Plan, lines: Sequence[Line]) -> str:
         if plan.kind == "curves":
             axes.legend(fontsize=8)
         figure.tight_layout()
-        _name_points(axes, named)
+        _label_points(axes, named)
         out = io.StringIO()
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
         pyplot.close(figure)
     return out.getvalue()
 
 
-def _name_points(axes: Any, named: dict[str, tuple[float, float]]) -> None:
-    """Write names beside points, each as high as it must stand not to cover another."""
-    size, width = 7, 4.2  # points: of the letters, and what one takes on average
+def _label_points(axes: Any, named: dict[str, tuple[float, float]]) -> None:
+    """Write a name beside each point, moved up until it overlaps no other name."""
+    size, width = 7, 4.2  # in points: the font size, and the average width of a letter
     scale = 72 / axes.figure.dpi
     left, right = (x * scale for x in axes.transAxes.transform([(0, 0), (1, 0)])[:, 0])
     taken: list[tuple[float, float, float]] = []
@@ -177,7 +188,7 @@ def _name_points(axes: Any, named: dict[str, tuple[float, float]]) -> None:
 
 
 def plot_curve(curve: Line) -> str:
-    """Return a training curve as SVG: every student's loss on the dev queries, as a share of what it was before."""
+    """Return an SVG plot of every student's loss on the dev queries, relative to its loss before training."""
     pyplot = _pyplot()
     with pyplot.rc_context({"svg.hashsalt": "curve", "svg.fonttype": "none"}):
         figure, axes = pyplot.subplots(figsize=(6, 3.5))
@@ -205,7 +216,7 @@ def _pyplot() -> Any:
 
 
 def plain_log_axis(axes: Any) -> None:
-    """Make the x axis logarithmic, marked 0.1, 0.2, 0.5, 1, … and not by powers."""
+    """Make the x axis logarithmic, with ticks at 0.1, 0.2, 0.5, 1, … instead of powers of ten."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axes.set_xscale("log")
@@ -214,7 +225,7 @@ def plain_log_axis(axes: Any) -> None:
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
-def _cost(plan: Plan, line: Line) -> float:
+def _x_value(plan: Plan, line: Line) -> float:
     if plan.axis == "scored":
         return float(line["scored"] or line["n_docs"]) / float(line["n_docs"])
     return float(line["milliseconds"]["p50"])
@@ -229,7 +240,7 @@ td:first-child, th:first-child, td:last-child { text-align: left } svg { max-wid
 
 
 def as_html(text: str, plots: dict[str, str]) -> str:
-    """Return the Markdown this module writes (headings, tables, lists, images, paragraphs) as one page."""
+    """Return this module's Markdown (headings, tables, lists, images, paragraphs) as one HTML page."""
     body: list[str] = []
     for block in re.split(r"\n{2,}", text.strip()):
         lines = block.split("\n")
@@ -239,23 +250,23 @@ def as_html(text: str, plots: dict[str, str]) -> str:
             svg = plots[image[2]]
             body.append(f"<figure role='img' aria-label='{html.escape(image[1])}'>{svg[svg.index('<svg') :]}</figure>")
         elif heading:
-            body.append(f"<h{len(heading[1])}>{_inline(heading[2])}</h{len(heading[1])}>")
+            body.append(f"<h{len(heading[1])}>{_inline_html(heading[2])}</h{len(heading[1])}>")
         elif lines[0].startswith("| "):
-            body.append("<table>" + "".join(_row(line, i) for i, line in enumerate(lines) if i != 1) + "</table>")
+            body.append("<table>" + "".join(_html_row(line, i) for i, line in enumerate(lines) if i != 1) + "</table>")
         elif lines[0].startswith("- "):
-            body.append("<ul>" + "".join(f"<li>{_inline(line[2:])}</li>" for line in lines) + "</ul>")
+            body.append("<ul>" + "".join(f"<li>{_inline_html(line[2:])}</li>" for line in lines) + "</ul>")
         else:
-            body.append(f"<p>{_inline(' '.join(lines))}</p>")
+            body.append(f"<p>{_inline_html(' '.join(lines))}</p>")
     title = html.escape(text.split("\n", 1)[0].removeprefix("# "))
     head = f"<meta charset='utf-8'><meta name='viewport' content='width=device-width'><title>{title}</title>"
     head += f"<style>{_STYLE}</style>"
     return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(body)}</body></html>\n"
 
 
-def _row(line: str, number: int) -> str:
+def _html_row(line: str, number: int) -> str:
     kind = "th" if number == 0 else "td"
-    return "<tr>" + "".join(f"<{kind}>{_inline(cell)}</{kind}>" for cell in line[2:-2].split(" | ")) + "</tr>"
+    return "<tr>" + "".join(f"<{kind}>{_inline_html(cell)}</{kind}>" for cell in line[2:-2].split(" | ")) + "</tr>"
 
 
-def _inline(text: str) -> str:
+def _inline_html(text: str) -> str:
     return re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", html.escape(text, quote=False))

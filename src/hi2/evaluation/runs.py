@@ -1,4 +1,4 @@
-"""Runs in TREC's format: query, Q0, document, rank, score, name."""
+"""How are hits exchanged? As TREC runs: query, Q0, document, rank, score, name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hi2.errors import InvalidParameter
 
 
 def read_run(path: Path) -> dict[str, list[str]]:
-    """Return the documents of every query, by falling score; a document twice under one query is refused."""
+    """Return the documents of every query, highest score first. A repeated document is refused."""
     found: dict[str, dict[str, tuple[float, int]]] = {}
     for number, line in read_lines(path):
         fields = line.split()
@@ -32,7 +32,7 @@ def read_run(path: Path) -> dict[str, list[str]]:
 
 
 def write_run(path: Path, name: str, runs: Mapping[str, Sequence[str]]) -> None:
-    """Write the documents of every query in order; scores only keep the order."""
+    """Write the documents of every query in order. The score is 1 / rank."""
     lines = (
         f"{query} Q0 {document} {rank} {1 / rank:.9f} {name}\n"
         for query, documents in runs.items()

@@ -11,7 +11,7 @@ from hi2.types import Floats
 
 
 def paired_p(one: Sequence[float] | Floats, other: Sequence[float] | Floats) -> float:
-    """Return the two-sided p-value of a paired t-test over the same questions; 1 where nothing differs."""
+    """Return the two-sided p-value of a paired t-test over the same questions; 1 if all values are equal."""
     try:
         from scipy.stats import ttest_rel
     except ImportError as error:
@@ -21,13 +21,13 @@ def paired_p(one: Sequence[float] | Floats, other: Sequence[float] | Floats) -> 
         raise invalid("other", f"measured on the same {len(a)} questions", f"{len(b)} values")
     if len(a) < 2 or np.array_equal(a, b):
         return 1.0
-    if np.ptp(a - b) <= 1e-12 * np.abs(a - b).max():  # the same difference everywhere: t is infinite
+    if np.ptp(a - b) <= 1e-12 * np.abs(a - b).max():  # a constant difference: t is infinite
         return 0.0
     return float(ttest_rel(a, b).pvalue)
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:
-    """Return p-values corrected for their number by Holm's step-down method (1979).
+    """Return p-values corrected for multiple tests by Holm's step-down method (1979).
 
     >>> holm({"a": 0.01, "b": 0.04, "c": 0.03})
     {'a': 0.03, 'c': 0.06, 'b': 0.06}
@@ -42,7 +42,7 @@ def holm(p_values: Mapping[str, float]) -> dict[str, float]:
 def bootstrap_interval(
     values: Sequence[float] | Floats, *, level: float = 0.95, n: int = 2000, seed: int = 0
 ) -> tuple[float, float]:
-    """Return the percentile interval of the mean over resampled questions."""
+    """Return the bootstrap percentile interval of the mean over questions."""
     array = np.asarray(values, float)
     if len(array) == 0:
         raise invalid("values", "measured on at least one question", "none")

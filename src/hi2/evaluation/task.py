@@ -1,4 +1,4 @@
-"""What is measured on? A collection with its vectors, questions to tune on, and questions to report."""
+"""What are systems measured on? A collection with vectors, questions to tune on and questions to report."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from hi2.encoders.registry import encoder_name, load_towers
 from hi2.errors import InvalidParameter, invalid
 from hi2.evaluation.collections import Collection, open_collection
 from hi2.evaluation.judgements import Grades, Judgements
-from hi2.evaluation.vectors import given_vectors, kept_vectors
+from hi2.evaluation.vectors import cached_vectors, read_vectors
 from hi2.progress import Progress
 from hi2.store.parts import checksum
 from hi2.types import Floats
 
-#: Where there is no dev split, this share of the training questions is tuned on.
+#: The share of the training questions that is tuned on if there is no dev split.
 TUNING_SHARE = 0.2
 SEED = 0
 
 
 @dataclass(frozen=True)
 class Questions:
-    """Some questions of a split, with what is known of them."""
+    """Some questions of a split, with their vectors and judgements."""
 
     split: str
     ids: Sequence[str]
@@ -37,19 +37,19 @@ class Questions:
     judged: Judgements
 
     def first(self, n: int | None) -> Questions:
-        """Return the first ``n``, all for None."""
+        """Return the first ``n`` questions; all of them for None."""
         if n is None:
             return self
         return Questions(self.split, self.ids[:n], self.texts[:n], self.vectors[:n], self.judged)
 
     def after(self, n: int) -> Questions:
-        """Return all but the first ``n``."""
+        """Return all questions but the first ``n``."""
         return Questions(self.split, self.ids[n:], self.texts[n:], self.vectors[n:], self.judged)
 
 
 @dataclass(frozen=True)
 class Task:
-    """A collection that can be searched. Nothing is chosen on ``test``."""
+    """A collection ready to be searched. Settings are chosen on ``tune`` and reported on ``test``."""
 
     name: str
     encoder: str
@@ -60,11 +60,11 @@ class Task:
     test: Questions
     manifest: dict[str, str]
     query_encoder: Encoder | None = None
-    #: Names the vectors, the encoder, and the questions that are tuned on and reported.
+    #: Identifies the vectors, the encoder, and the tuning and test questions.
     fingerprint: str = ""
 
     def gains(self, questions: Questions, i: int, rows: Sequence[int]) -> list[int]:
-        """Return the grades of found rows for question ``i``; a system that repeats a document is refused."""
+        """Return the grades of the rows found for question ``i``. A repeated document is refused."""
         found = [self.ids[row] for row in rows]
         if len(set(found)) < len(found):
             repeated = next(id for at, id in enumerate(found) if id in found[:at])
@@ -73,8 +73,8 @@ class Task:
 
 
 @dataclass(frozen=True)
-class _Read:
-    """A collection in memory, with its vectors."""
+class _LoadedCollection:
+    """A collection in memory with its vectors."""
 
     collection: Collection
     encoder: str
@@ -82,12 +82,14 @@ class _Read:
     passages: dict[str, str]
     corpus: Floats
     queries: dict[str, str]
-    asked: Floats
+    query_vectors: Floats
     manifest: dict[str, str]
     source: str
 
 
-def _read(source: str | Path, vectors: Path | None, encoder: str, cache: Path | None, progress: Progress) -> _Read:
+def _load_collection(
+    source: str | Path, vectors: Path | None, encoder: str, cache: Path | None, progress: Progress
+) -> _LoadedCollection:
     collection = open_collection(source)
     query_encoder: Encoder | None = None
     with progress.phase("read", None):
@@ -101,20 +103,22 @@ def _read(source: str | Path, vectors: Path | None, encoder: str, cache: Path | 
     manifest = collection.manifest()
     if vectors is not None:
         name = vectors.resolve().name
-        corpus = given_vectors(vectors, "corpus.npy", len(texts), "documents")
-        asked = given_vectors(vectors, "queries.npy", len(queries), "queries")
+        corpus = read_vectors(vectors, "corpus.npy", len(texts), "documents")
+        query_vectors = read_vectors(vectors, "queries.npy", len(queries), "queries")
     else:
         name = encoder_name(encoder)
         towers = load_towers(encoder)
         folder = (cache or Path("vectors")) / f"{collection.name}-{name}-{digest(manifest, encoder)}"
-        corpus = kept_vectors(folder / "corpus.npy", texts, towers.documents, progress)
-        asked = kept_vectors(folder / "queries.npy", list(queries.values()), towers.queries, progress)
+        corpus = cached_vectors(folder / "corpus.npy", texts, towers.documents, progress)
+        query_vectors = cached_vectors(folder / "queries.npy", list(queries.values()), towers.queries, progress)
         query_encoder = towers.queries
-    if corpus.shape[1] != asked.shape[1]:
-        got = f"{corpus.shape[1]} in corpus.npy and {asked.shape[1]} in queries.npy"
+    if corpus.shape[1] != query_vectors.shape[1]:
+        got = f"{corpus.shape[1]} in corpus.npy and {query_vectors.shape[1]} in queries.npy"
         raise invalid("--vectors", "of one dimension", got)
     source_name = name if vectors is not None else encoder
-    return _Read(collection, name, query_encoder, passages, corpus, queries, asked, manifest, source_name)
+    return _LoadedCollection(
+        collection, name, query_encoder, passages, corpus, queries, query_vectors, manifest, source_name
+    )
 
 
 def load_task(
@@ -127,75 +131,80 @@ def load_task(
     limit: int | None = None,
     progress: Progress,
 ) -> Task:
-    """Read a collection and its vectors, from a folder with corpus.npy and queries.npy or made by ``encoder`` and kept.
+    """Read a collection and its vectors.
 
-    ``limit`` takes the first questions of each split only.
+    Vectors come from the folder ``vectors`` (corpus.npy and queries.npy) or are made by ``encoder`` and kept under
+    ``cache``. ``limit`` keeps only the first questions of each split.
     """
-    read = _read(source, vectors, encoder, cache, progress)
-    rows = {id: row for row, id in enumerate(read.queries)}
+    loaded = _load_collection(source, vectors, encoder, cache, progress)
+    rows = {id: row for row, id in enumerate(loaded.queries)}
 
     def questions(split: str, wanted: Sequence[str], judged: Judgements) -> Questions:
         chosen = list(wanted)[:limit]
-        own = read.asked[[rows[id] for id in chosen]]
-        return Questions(split, chosen, [read.queries[id] for id in chosen], own, judged)
+        own = loaded.query_vectors[[rows[id] for id in chosen]]
+        return Questions(split, chosen, [loaded.queries[id] for id in chosen], own, judged)
 
-    judged = read.collection.judgements(test, passages=read.passages)
+    judged = loaded.collection.judgements(test, passages=loaded.passages)
     reported = questions(test, judged.queries, judged)
-    name_of_tuning, ids, tuning = _tuning(read.collection, test, read.passages)
+    tuning_split, ids, tuning = _tuning_questions(loaded.collection, test, loaded.passages)
     known = set(reported.ids)
-    tuned = questions(name_of_tuning, [id for id in ids if id not in known], tuning)
+    tuned = questions(tuning_split, [id for id in ids if id not in known], tuning)
     if not tuned.ids:
-        raise invalid("--data", f"a collection with questions to tune on that are not in {test}", read.collection.name)
-    made_by = [checksum(read.corpus), checksum(read.asked), read.source, test, reported.ids, tuned.ids]
+        raise invalid(
+            "--data", f"a collection with questions to tune on that are not in {test}", loaded.collection.name
+        )
+    depends_on = [checksum(loaded.corpus), checksum(loaded.query_vectors), loaded.source, test, reported.ids, tuned.ids]
     return Task(
-        read.collection.name,
-        read.encoder,
-        list(read.passages),
-        list(read.passages.values()),
-        read.corpus,
+        loaded.collection.name,
+        loaded.encoder,
+        list(loaded.passages),
+        list(loaded.passages.values()),
+        loaded.corpus,
         tuned,
         reported,
-        read.manifest,
-        read.query_encoder,
-        digest(read.manifest, made_by),
+        loaded.manifest,
+        loaded.query_encoder,
+        digest(loaded.manifest, depends_on),
     )
 
 
 def load_training(
     source: str | Path, *, vectors: Path | None, encoder: str, cache: Path | None, progress: Progress
 ) -> dict[str, Any]:
-    """Return what ``hi2.training.distill`` takes of a collection: train queries, what the lab tunes on held out."""
-    read = _read(source, vectors, encoder, cache, progress)
-    if "train" not in read.collection.splits:
-        raise invalid("--data", "a collection with a train split", read.collection.name)
-    judged = read.collection.judgements("train", passages=read.passages)
-    _, held, tuning = _tuning(read.collection, "test", read.passages)
-    reported = set(read.collection.judgements("test").queries) if "test" in read.collection.splits else set()
-    texts = {_plain(read.queries[id]) for id in reported}  # the same question under another id is out too
-    held = [id for id in held if id not in reported and _plain(read.queries[id]) not in texts]
-    left_out, texts = {*held, *reported}, texts | {_plain(read.queries[id]) for id in held}
-    ids = [id for id in judged.queries if id not in left_out and _plain(read.queries[id]) not in texts]
-    place, rows = ({id: row for row, id in enumerate(known)} for known in (read.passages, read.queries))
+    """Return the arguments of ``hi2.training.distill``. The questions that the lab tunes on are held out as dev."""
+    loaded = _load_collection(source, vectors, encoder, cache, progress)
+    if "train" not in loaded.collection.splits:
+        raise invalid("--data", "a collection with a train split", loaded.collection.name)
+    judged = loaded.collection.judgements("train", passages=loaded.passages)
+    _, held, tuning = _tuning_questions(loaded.collection, "test", loaded.passages)
+    reported = set(loaded.collection.judgements("test").queries) if "test" in loaded.collection.splits else set()
+    texts = {_normalised(loaded.queries[id]) for id in reported}  # a test question under another id is left out too
+    held = [id for id in held if id not in reported and _normalised(loaded.queries[id]) not in texts]
+    left_out, texts = {*held, *reported}, texts | {_normalised(loaded.queries[id]) for id in held}
+    ids = [id for id in judged.queries if id not in left_out and _normalised(loaded.queries[id]) not in texts]
+    place, rows = ({id: row for row, id in enumerate(known)} for known in (loaded.passages, loaded.queries))
     positives = None
     if isinstance(judged, Grades) and isinstance(tuning, Grades):
         own = [*(judged.relevant(id) for id in ids), *(tuning.relevant(id) for id in held)]
         positives = [[place[id] for id in found] for found in own]
     return {
-        "vectors": read.corpus,
-        "texts": list(read.passages.values()),
-        "queries": [read.queries[id] for id in [*ids, *held]],
-        "query_vectors": read.asked[[rows[id] for id in [*ids, *held]]],
+        "vectors": loaded.corpus,
+        "texts": list(loaded.passages.values()),
+        "queries": [loaded.queries[id] for id in [*ids, *held]],
+        "query_vectors": loaded.query_vectors[[rows[id] for id in [*ids, *held]]],
         "positives": positives,
         "dev": range(len(ids), len(ids) + len(held)),
     }
 
 
-def _plain(text: str) -> str:
+def _normalised(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def _tuning(collection: Collection, test: str, passages: dict[str, str]) -> tuple[str, Sequence[str], Judgements]:
-    """The dev split, or a seeded share of the training questions."""
+def _tuning_questions(
+    collection: Collection, test: str, passages: dict[str, str]
+) -> tuple[str, Sequence[str], Judgements]:
+    """Return the questions to tune on: the dev split, or a seeded share of the training questions."""
     splits = [split for split in collection.splits if split != test]
     if "dev" in splits:
         judged = collection.judgements("dev", passages=passages)
@@ -209,6 +218,6 @@ def _tuning(collection: Collection, test: str, passages: dict[str, str]) -> tupl
     return f"{TUNING_SHARE:.0%} of train", [known[i] for i in chosen], judged
 
 
-def digest(manifest: dict[str, str], made_by: object) -> str:
-    """Return a short name of what is made of a collection."""
-    return hashlib.sha256(json.dumps([manifest, made_by], sort_keys=True).encode()).hexdigest()[:10]
+def digest(manifest: dict[str, str], depends_on: object) -> str:
+    """Return a short hash of a collection's files and of whatever else a result depends on."""
+    return hashlib.sha256(json.dumps([manifest, depends_on], sort_keys=True).encode()).hexdigest()[:10]

@@ -1,6 +1,6 @@
-"""What does a model weigh each term of a text by? Made by transformers, kept as the JSONL vectors the field exchanges.
+"""Which weight does a model give each term of a text? Made by transformers and kept as JSONL.
 
-A line is ``{"id": …, "vector": {"term": weight, …}}``, as Anserini and Pyserini read it.
+A line is ``{"id": …, "vector": {"term": weight, …}}``, the format that Anserini and Pyserini read.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from hi2.data.files import read_lines
 from hi2.errors import InvalidParameter, MissingExtra, invalid
 from hi2.progress import Progress
 
-BATCH = 32
+BATCH_SIZE = 32
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a model gives weights.
+    """How a model computes weights.
 
-    ``head`` is 'mlm' (what a text predicts of the whole vocabulary: SPLADE), 'projection' (a state's product with
-    ``tok_proj``: UniCOIL) or 'regression' (a token classifier of one label: DeepCT). Where ``queries`` is False a query
-    weighs each of its terms by one.
+    ``head`` is 'mlm' (predictions over the whole vocabulary, as in SPLADE), 'projection' (a linear layer ``tok_proj``
+    over the states, as in UniCOIL) or 'regression' (a token classifier with one label, as in DeepCT). If ``queries`` is
+    False, every term of a query has weight 1.
     """
 
     head: str
@@ -46,7 +46,7 @@ def read_weights(path: Path) -> Iterator[tuple[str, dict[str, float]]]:
 
 
 def check_order(path: Path, ids: Sequence[str]) -> None:
-    """Refuse weights that are not of these documents in this order."""
+    """Refuse weights that do not belong to these documents in this order."""
     n = 0
     for n, (id, _) in enumerate(read_weights(path), 1):
         if n > len(ids) or id != ids[n - 1]:
@@ -59,31 +59,31 @@ def check_order(path: Path, ids: Sequence[str]) -> None:
 def make_weights(
     path: Path, ids: Sequence[str], texts: Sequence[str], model: TermWeights, *, queries: bool, progress: Progress
 ) -> None:
-    """Write the weights of every text to ``path``; batches that an interrupted run finished are not made again."""
+    """Write the weights of every text to ``path``. An interrupted run resumes after its last complete batch."""
     if path.is_file():
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")
-    whole = [line for line in _whole_lines(part) if line.endswith("\n")]
-    done = len(whole) // BATCH * BATCH
+    whole = [line for line in _existing_lines(part) if line.endswith("\n")]
+    done = len(whole) // BATCH_SIZE * BATCH_SIZE
     part.write_text("".join(whole[:done]), encoding="utf-8")
     with part.open("a", encoding="utf-8") as file, progress.phase(f"weigh {path.stem}", len(texts)) as advance:
         advance(done)
-        for begin in range(done, len(texts), BATCH):
-            made = model(list(texts[begin : begin + BATCH]), queries=queries)
-            for id, vector in zip(ids[begin : begin + BATCH], made, strict=True):
+        for begin in range(done, len(texts), BATCH_SIZE):
+            made = model(list(texts[begin : begin + BATCH_SIZE]), queries=queries)
+            for id, vector in zip(ids[begin : begin + BATCH_SIZE], made, strict=True):
                 file.write(json.dumps({"id": id, "vector": vector}, ensure_ascii=False) + "\n")
             file.flush()
             advance(len(made))
     part.replace(path)
 
 
-def _whole_lines(path: Path) -> list[str]:
+def _existing_lines(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").splitlines(keepends=True) if path.is_file() else []
 
 
 class TermWeights:
-    """A model from a folder or, where the hub is reached, by its name; needs the extra ``transformers``."""
+    """A model from a folder, or from the hub by its name. Needs the extra ``transformers``."""
 
     def __init__(self, source: str | Path, recipe: Recipe) -> None:
         try:
@@ -109,7 +109,7 @@ class TermWeights:
         self._terms = self._tokenizer.convert_ids_to_tokens(list(range(len(self._tokenizer))))
 
     def __call__(self, texts: list[str], *, queries: bool = False) -> list[dict[str, float]]:
-        """Return the positive weights of every text's terms."""
+        """Return the positive term weights of every text."""
         tokens = self._tokenizer(
             texts, padding=True, truncation=True, max_length=self._recipe.max_length, return_tensors="pt"
         )
@@ -128,11 +128,12 @@ class TermWeights:
                 return [{self._terms[i]: float(row[i]) for i in np.flatnonzero(row)} for row in best]
             weights = weights.squeeze(-1) * inside
         return [
-            self._largest(own, row) for own, row in zip(tokens["input_ids"].tolist(), weights.tolist(), strict=True)
+            self._largest_weights(own, row)
+            for own, row in zip(tokens["input_ids"].tolist(), weights.tolist(), strict=True)
         ]
 
-    def _largest(self, ids: list[int], weights: list[float]) -> dict[str, float]:
-        """The largest weight of each term over its occurrences."""
+    def _largest_weights(self, ids: list[int], weights: list[float]) -> dict[str, float]:
+        """Return the largest weight of each term over its occurrences."""
         vector: dict[str, float] = {}
         for id, weight in zip(ids, weights, strict=True):
             if weight > 0:
@@ -141,7 +142,7 @@ class TermWeights:
 
 
 def _projection(torch: Any, transformers: Any) -> Any:
-    """BERT and one linear unit over its states, named as UniCOIL's checkpoints name them."""
+    """Return a class of BERT with one linear unit over its states, named as in UniCOIL's checkpoints."""
 
     class Projection(transformers.BertPreTrainedModel):  # type: ignore[misc]
         def __init__(self, config: Any) -> None:

@@ -1,4 +1,4 @@
-"""How good is one system on one task, and what does it cost? Built, tuned on the tuning questions, measured on test."""
+"""How good is one system on one task, and what does it cost? Build it, tune it, measure it on test."""
 
 from __future__ import annotations
 
@@ -19,19 +19,25 @@ from hi2.evaluation.peers import Peer, Setting
 from hi2.evaluation.task import Questions, Task
 from hi2.types import Array, Floats
 
-#: Hits of every timed search, and how deep the deepest measure looks.
+#: Hits of every timed search. Deeper measures search a second time, untimed.
 K = 100
-#: Tuning questions at most; a setting is timed on fewer. Test questions that are timed, and those whose candidates are
-#: looked at one by one.
-TUNED_ON, TIMED_ON, CLOCKED, PARTS_ON = 500, 100, 1000, 500
-#: Test questions that are timed where a system is measured at many settings; questions whose documents are counted.
-CLOCKED_BRIEFLY, SCORED_ON = 300, 200
+#: Tuning questions at most, and how many of them each setting is timed on.
+N_TUNING_QUESTIONS, N_TIMED_TUNING_QUESTIONS = 500, 100
+#: Test questions that are timed: for a system at one setting, and for a system at many settings.
+N_TIMED_QUESTIONS, N_TIMED_QUESTIONS_BRIEF = 1000, 300
+#: Test questions whose candidates are compared with the relevant documents.
+N_CANDIDATE_QUESTIONS = 500
+#: Questions over which the number of scored documents is averaged.
+N_SCORED_QUESTIONS = 200
+#: Questions that are searched before the clock starts.
+N_WARM_UP_QUESTIONS = 20
+#: Timed passes over the questions; each question counts with its median.
 REPEATS = 3
 
 
 @dataclass(frozen=True)
-class Tried:
-    """One swept setting on the tuning questions."""
+class SweptSetting:
+    """Recall and median time of one setting on the tuning questions."""
 
     setting: Setting
     recall: float
@@ -40,78 +46,79 @@ class Tried:
 
 @dataclass
 class Trial:
-    """A system built over a task, with what its building cost."""
+    """A system built over a task, and what the build cost."""
 
     peer: Peer
     task: Task
     build_seconds: float = 0.0
     build_peak_bytes: int | None = None
-    tried: list[Tried] = field(default_factory=list)
-    #: What was measured already: several experiments may ask for the same.
-    _known: dict[tuple[str, ...], Any] = field(default_factory=dict)
+    swept: list[SweptSetting] = field(default_factory=list)
+    #: Measurements so far, because several experiments may need the same one.
+    _cache: dict[tuple[str, ...], Any] = field(default_factory=dict)
 
-    def _once(self, what: str, setting: Setting, measure: Callable[[], Any]) -> Any:
+    def _cached(self, what: str, setting: Setting, measure: Callable[[], Any]) -> Any:
         key = (what, repr(sorted(setting.items())))
-        if key not in self._known:
-            self._known[key] = measure()
-        return self._known[key]
+        if key not in self._cache:
+            self._cache[key] = measure()
+        return self._cache[key]
 
     @classmethod
     def build(cls, peer: Peer, task: Task, *, threads: int) -> Trial:
-        """Build with all threads."""
+        """Build the system with this many threads."""
         gc.collect()
         start = time.perf_counter()
-        with Memory() as memory:
+        with PeakMemory() as memory:
             peer.build(task.vectors, task.texts, threads=threads)
         return cls(peer, task, time.perf_counter() - start, memory.peak)
 
-    def tune(self, goal: float) -> Tried:
-        """Sweep on the tuning questions; return the fastest setting whose Recall@100 reaches ``goal``, else the best.
+    def tune(self, goal: float) -> SweptSetting:
+        """Sweep the settings on the tuning questions and return the fastest whose Recall@100 reaches ``goal``.
 
-        Settings much slower than one that reached the goal with room to spare are not looked at further.
+        If none does, return the one with the highest recall. A setting that takes more than twice as long as one that
+        exceeded the goal by 1 % is skipped.
         """
-        questions = self.task.tune.first(TUNED_ON)
-        enough = min([one.seconds for one in self.tried if one.recall >= 1.01 * goal], default=np.inf)
-        known = [one.setting for one in self.tried]
+        questions = self.task.tune.first(N_TUNING_QUESTIONS)
+        enough = min([one.seconds for one in self.swept if one.recall >= 1.01 * goal], default=np.inf)
+        known = [one.setting for one in self.swept]
         for setting in self.peer.sweep():
             if setting in known:
                 continue
-            times, rows = self._timed(questions.first(TIMED_ON), setting)
+            times, rows = self._time_searches(questions.first(N_TIMED_TUNING_QUESTIONS), setting)
             seconds = float(np.median(times))
             if seconds > 2 * enough:
                 continue
-            rows += self.rows(questions.after(TIMED_ON), setting, K)
+            rows += self.rows(questions.after(N_TIMED_TUNING_QUESTIONS), setting, K)
             value = float(np.mean(self.values(questions, rows, Measure("R", K))))
             if value >= 1.01 * goal:
                 enough = min(enough, seconds)
-            self.tried.append(Tried(setting, value, seconds))
-        reached = [one for one in self.tried if one.recall >= goal]
+            self.swept.append(SweptSetting(setting, value, seconds))
+        reached = [one for one in self.swept if one.recall >= goal]
         if reached:
             return min(reached, key=lambda one: one.seconds)
-        best = max(one.recall for one in self.tried)
-        return min((one for one in self.tried if one.recall >= best), key=lambda one: one.seconds)
+        best = max(one.recall for one in self.swept)
+        return min((one for one in self.swept if one.recall >= best), key=lambda one: one.seconds)
 
-    def ceiling(self) -> float:
-        """Return this system's Recall@100 on the questions that settings are tried on."""
-        questions = self.task.tune.first(TUNED_ON)
+    def tuning_recall(self) -> float:
+        """Return this system's Recall@100 on the tuning questions, without a sweep."""
+        questions = self.task.tune.first(N_TUNING_QUESTIONS)
         return float(self.values(questions, self.rows(questions, {}, K), Measure("R", K)).mean())
 
-    def scored(self, questions: Questions, setting: Setting) -> float | None:
-        """Return how many documents a question scores, None where the system does not say."""
-        some = questions.first(SCORED_ON)
+    def mean_scored(self, questions: Questions, setting: Setting) -> float | None:
+        """Return the mean number of documents scored per question, None if the system does not report it."""
+        some = questions.first(N_SCORED_QUESTIONS)
         pairs = zip(some.vectors, some.texts, strict=True)
-        counts = [self.peer.scored(vector, text, K, setting) for vector, text in pairs]
+        counts = [self.peer.count_scored(vector, text, K, setting) for vector, text in pairs]
         known = [count for count in counts if count is not None]
         return float(np.mean(known)) if known else None
 
     def rows(self, questions: Questions, setting: Setting, k: int) -> list[list[int]]:
-        """Return what is found for every question."""
+        """Return the rows found for every question."""
         pairs = zip(questions.vectors, questions.texts, strict=True)
         found = (self.peer.search(vector, text, k, setting) for vector, text in pairs)
         return [rows[rows >= 0].tolist() for rows in found]
 
     def values(self, questions: Questions, rows: Sequence[Sequence[int]], measure: Measure) -> Floats:
-        """Return a measure of every question."""
+        """Return the value of a measure for every question."""
         ideal = questions.judged.ideal
         return np.array(
             [
@@ -120,8 +127,8 @@ class Trial:
             ]
         )
 
-    def _timed(self, questions: Questions, setting: Setting) -> tuple[Array, list[list[int]]]:
-        """How long every question takes, and what is found for it."""
+    def _time_searches(self, questions: Questions, setting: Setting) -> tuple[Array, list[list[int]]]:
+        """Return the seconds of every question, and the rows found for it."""
         measured, found = np.empty(len(questions.ids)), []
         for i, (vector, text) in enumerate(zip(questions.vectors, questions.texts, strict=True)):
             start = time.perf_counter()
@@ -133,30 +140,30 @@ class Trial:
     def measure(
         self, setting: Setting, measures: Sequence[Measure], exact: list[list[int]], *, brief: bool = False
     ) -> Outcome:
-        """Measure a setting on the test questions, one query at a time on one thread, after a warm-up.
+        """Measure a setting on the test questions: one query at a time, on one thread, after a warm-up.
 
-        ``brief`` times fewer and does not look into the lists: for curves of many settings.
+        ``brief`` is for curves of many settings. It times fewer questions and skips throughput and candidate recall.
         """
         questions = self.task.test
-        clocked = questions.first(CLOCKED_BRIEFLY if brief else CLOCKED)
+        timed = questions.first(N_TIMED_QUESTIONS_BRIEF if brief else N_TIMED_QUESTIONS)
 
         def clock() -> tuple[Array, list[list[int]]]:
-            self._timed(questions.first(20), setting)
-            passes = [self._timed(clocked, setting) for _ in range(REPEATS)]
+            self._time_searches(questions.first(N_WARM_UP_QUESTIONS), setting)
+            passes = [self._time_searches(timed, setting) for _ in range(REPEATS)]
             return np.median([times for times, _ in passes], axis=0), passes[0][1]
 
-        times, timed = self._once(f"times of {len(clocked.ids)}", setting, clock)
-        others = questions.after(len(timed))
-        rows = self._once(f"best {K}", setting, lambda: timed + self.rows(others, setting, K))
+        times, first_rows = self._cached(f"times of {len(timed.ids)}", setting, clock)
+        others = questions.after(len(first_rows))
+        rows = self._cached(f"best {K}", setting, lambda: first_rows + self.rows(others, setting, K))
         deepest = max([K, *(m.k for m in measures)])
-        deep = self._once(f"best {deepest}", setting, partial(self.rows, questions, setting, deepest))
+        deep = self._cached(f"best {deepest}", setting, partial(self.rows, questions, setting, deepest))
         values = {str(m): self.values(questions, deep if m.k > K else rows, m) for m in measures}
         for k in (10, K):
             pairs = zip(rows, exact, strict=True)
             values[f"agreement@{k}"] = np.array([recall(own, best[:k], k=k) for own, best in pairs])
         throughput = None
         start = time.perf_counter()
-        if not brief and self.peer.search_batch(questions.vectors, questions.texts, K, setting, threads=cores()):
+        if not brief and self.peer.search_batch(questions.vectors, questions.texts, K, setting, threads=n_cores()):
             throughput = len(questions.ids) / (time.perf_counter() - start)
         return Outcome(
             setting,
@@ -166,15 +173,18 @@ class Trial:
                 **{f"p{p}": 1e3 * float(np.percentile(times, p)) for p in (50, 95, 99)},
             },
             throughput,
-            self.scored(questions, setting),
+            self.mean_scored(questions, setting),
             deep,
-            {} if brief else self._once("parts", setting, partial(self._parts, setting, rows)),
+            {} if brief else self._cached("parts", setting, partial(self._recall_parts, setting, rows)),
         )
 
-    def _parts(self, setting: Setting, rows: list[list[int]]) -> dict[str, float]:
-        """Candidate recall and codec loss apart, and by which lists relevant hits came; only where a system can say."""
-        questions = self.task.test.first(PARTS_ON)
-        rows = rows[:PARTS_ON]
+    def _recall_parts(self, setting: Setting, rows: list[list[int]]) -> dict[str, float]:
+        """Return candidate recall, codec loss, and the share of relevant hits by kind of list.
+
+        Empty if the system does not report its candidates.
+        """
+        questions = self.task.test.first(N_CANDIDATE_QUESTIONS)
+        rows = rows[:N_CANDIDATE_QUESTIONS]
         wanted, found, shares = [], [], []
         for i, own in enumerate(rows):
             vector, text = questions.vectors[i], questions.texts[i]
@@ -183,7 +193,7 @@ class Trial:
                 return {}
             clusters, terms = (set(side.tolist()) for side in sides)
             union = list(clusters | terms)
-            # One candidate at a time: of answers, one is enough.
+            # Answers grade only the first passage that has one, so this counts at most one.
             gains = self.task.gains(questions, i, union)
             ideal = questions.judged.ideal(questions.ids[i])
             wanted.append(min(1.0, sum(gain > 0 for gain in gains) / len(ideal)))
@@ -206,7 +216,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a setting gave on the test questions, by question, and what it cost."""
+    """Values per test question at one setting, and what the searches cost."""
 
     setting: Setting
     values: dict[str, Floats]
@@ -214,36 +224,36 @@ class Outcome:
     throughput: float | None
     scored: float | None
     rows: list[list[int]]
-    parts: dict[str, float]
+    recall_parts: dict[str, float]
 
     def to_json(self) -> dict[str, Any]:
-        """Return means and costs as data."""
+        """Return means and costs as a result line."""
         return {
             "setting": dict(self.setting),
             "measures": {name: float(values.mean()) for name, values in self.values.items()},
             "milliseconds": self.milliseconds,
             "queries_per_second": self.throughput,
             "scored": self.scored,
-            **self.parts,
+            **self.recall_parts,
         }
 
 
-class Memory:
-    """The largest growth of the resident memory while a block runs; None where the system does not tell."""
+class PeakMemory:
+    """The largest growth of resident memory while a block runs; None if the operating system does not report it."""
 
     def __init__(self) -> None:
         self.peak: int | None = None
         self._stop = threading.Event()
 
-    def __enter__(self) -> Memory:
-        before = resident()
+    def __enter__(self) -> PeakMemory:
+        before = resident_bytes()
         if before is None:
             return self
         self.peak = 0
 
         def watch() -> None:
             while not self._stop.wait(0.02):
-                self.peak = max(self.peak or 0, (resident() or before) - before)
+                self.peak = max(self.peak or 0, (resident_bytes() or before) - before)
 
         self._watcher = threading.Thread(target=watch, daemon=True)
         self._watcher.start()
@@ -255,14 +265,14 @@ class Memory:
             self._watcher.join()
 
 
-def resident() -> int | None:
-    """Return the bytes of memory the process holds."""
+def resident_bytes() -> int | None:
+    """Return the resident memory of this process, None if it is not known."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, AttributeError):
         return None
 
 
-def cores() -> int:
-    """Return how many threads a build may use."""
+def n_cores() -> int:
+    """Return the number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

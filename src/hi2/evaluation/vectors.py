@@ -1,4 +1,4 @@
-"""Where do the vectors of a collection come from? From a folder, or from an encoder whose work is kept on disk."""
+"""Where do the vectors of a collection come from? A folder, or an encoder whose output is kept on disk."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from hi2.errors import InvalidParameter, invalid
 from hi2.progress import Progress
 from hi2.types import Floats
 
-#: Texts encoded between two marks of how far the work has come.
-STEP = 512
+#: Texts that are encoded between two checkpoints.
+TEXTS_PER_CHECKPOINT = 512
 
 
-def given_vectors(folder: Path, name: str, n: int, what: str) -> Floats:
-    """Read ``folder/name``, row for row with ``n`` ``what``; a wrong shape or a row that is not finite is refused."""
+def read_vectors(folder: Path, name: str, n: int, what: str) -> Floats:
+    """Read the ``n`` rows of ``folder/name``. A wrong shape or a value that is not finite is refused.
+
+    ``what`` names the rows in errors: documents, queries or texts.
+    """
     path = folder / name
     try:
         stored = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -37,10 +40,10 @@ def given_vectors(folder: Path, name: str, n: int, what: str) -> Floats:
     return vectors
 
 
-def kept_vectors(path: Path, texts: Sequence[str], encoder: Encoder, progress: Progress) -> Floats:
-    """Return an encoder's vectors of ``texts``, kept in ``path`` as float16; work that was interrupted goes on."""
+def cached_vectors(path: Path, texts: Sequence[str], encoder: Encoder, progress: Progress) -> Floats:
+    """Return an encoder's vectors of ``texts``, kept in ``path`` as float16. Interrupted encoding is resumed."""
     if path.is_file():
-        return given_vectors(path.parent, path.name, len(texts), "texts")
+        return read_vectors(path.parent, path.name, len(texts), "texts")
     path.parent.mkdir(parents=True, exist_ok=True)
     part, mark = path.with_suffix(".part"), path.with_suffix(".mark")
     first = encode(encoder, texts[:1])
@@ -54,8 +57,8 @@ def kept_vectors(path: Path, texts: Sequence[str], encoder: Encoder, progress: P
         stored = np.lib.format.open_memmap(part, mode="w+", dtype=np.float16, shape=(len(texts), first.shape[1]))
     with progress.phase(f"encode {path.parent.name}", len(texts)) as phase:
         phase(done)
-        for begin in range(done, len(texts), STEP):
-            batch = texts[begin : begin + STEP]
+        for begin in range(done, len(texts), TEXTS_PER_CHECKPOINT):
+            batch = texts[begin : begin + TEXTS_PER_CHECKPOINT]
             stored[begin : begin + len(batch)] = encode(encoder, batch, dim=first.shape[1])
             stored.flush()
             write_mark(mark, begin + len(batch))
@@ -63,4 +66,4 @@ def kept_vectors(path: Path, texts: Sequence[str], encoder: Encoder, progress: P
     del stored
     part.replace(path)
     mark.unlink(missing_ok=True)
-    return given_vectors(path.parent, path.name, len(texts), "texts")
+    return read_vectors(path.parent, path.name, len(texts), "texts")

@@ -1,4 +1,4 @@
-"""Where do documents, questions and judgements come from? One file for each way collections are distributed."""
+"""Where do documents, questions and judgements come from? One module per distribution format."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hi2.evaluation.collections.trec import Trec
 
 
 def open_collection(source: str | Path) -> Collection:
-    """Return the collection in a folder (BEIR, MS MARCO, DPR's Natural Questions, TREC) or of an ir_datasets id."""
+    """Return the collection in a folder (BEIR, MS MARCO, DPR's Natural Questions, TREC) or with an ir_datasets id."""
     folder = Path(source)
     if folder.is_dir():
         for kind in (Dpr, MsMarco, Trec, Beir):

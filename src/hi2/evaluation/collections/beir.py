@@ -1,4 +1,4 @@
-"""BEIR folders: ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/SPLIT.tsv``, each perhaps ``.gz`` or ``.xz``."""
+"""BEIR folders: ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/SPLIT.tsv``, plain or as ``.gz`` or ``.xz``."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ class Beir(GradedFolder):
 
     @classmethod
     def recognises(cls, folder: Path) -> bool:
-        """Return whether a folder looks like one."""
+        """Return whether a folder has this layout."""
         return any(folder.glob("corpus.jsonl*"))
 
     def documents(self) -> Iterator[Document]:
-        """Yield every document; the text is title and text with a space between."""
+        """Yield every document. Its text is the title, a space and the text."""
         return read_documents(self.folder)
 
     def queries(self) -> dict[str, str]:
-        """Return the text of every question, in order of the file."""
+        """Return the text of every question, in the order of the file."""
         if self._queries is None:
             self._queries = {query.id: query.text for query in read_queries(self.folder)}
         return self._queries
 
-    def grades(self) -> dict[str, Path]:
-        """Return the files under qrels/."""
+    def grade_files(self) -> dict[str, Path]:
+        """Return the files under qrels/ by split."""
         paths = sorted((self.folder / "qrels").glob("*.tsv*"))
         return {plain_name(path).removesuffix(".tsv"): path for path in paths}
 
     def files(self) -> Sequence[Path]:
-        """Corpus, queries and judgements."""
+        """The files of the corpus, queries and judgements."""
         named = [find_file(self.folder, name) for name in ("corpus.jsonl", "queries.jsonl")]
-        return [*named, *self.grades().values()]
+        return [*named, *self.grade_files().values()]

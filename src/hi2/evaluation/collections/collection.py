@@ -13,7 +13,7 @@ from hi2.evaluation.judgements import Grades, Judgements, read_grades
 
 
 class Collection(ABC):
-    """Documents and questions in the order of their files, which is the order of given vectors too."""
+    """Documents and questions in the order of their files. Given vectors have the same order."""
 
     name: str
 
@@ -32,36 +32,36 @@ class Collection(ABC):
 
     @abstractmethod
     def judgements(self, split: str, *, passages: Mapping[str, str] | None = None) -> Judgements:
-        """Return what is known of a split; ids are checked against ``passages``, the documents' texts by id."""
+        """Return the judgements of a split. Ids are checked against ``passages``, the documents' texts by id."""
 
     @abstractmethod
     def files(self) -> Sequence[Path]:
-        """The files it is made of."""
+        """The files of the collection."""
 
     def manifest(self) -> dict[str, str]:
-        """Return the SHA-256 of every file, for a result to say what it was measured on."""
+        """Return the SHA-256 of every file, so that a result records what it was measured on."""
         return {path.name: sha256(path) for path in self.files()}
 
 
 class GradedFolder(Collection):
-    """A folder with a file of grades for every split; the formats differ in what the files are called."""
+    """A folder with one file of grades per split. The formats differ in their file names."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.name = folder.resolve().name
 
     @abstractmethod
-    def grades(self) -> dict[str, Path]:
-        """Return the file of grades of every split."""
+    def grade_files(self) -> dict[str, Path]:
+        """Return the file of grades by split."""
 
     @property
     def splits(self) -> Sequence[str]:
         """The splits that have a file of grades."""
-        return list(self.grades())
+        return list(self.grade_files())
 
     def judgements(self, split: str, *, passages: Mapping[str, str] | None = None) -> Grades:
         """Return the grades of a split."""
-        files = self.grades()
+        files = self.grade_files()
         if split not in files:
             known = f"one of {', '.join(files)}" if files else "judged by a file of grades, but there is none"
             raise invalid("split", f"{known}, in {self.folder}", f"'{split}'")
@@ -69,24 +69,28 @@ class GradedFolder(Collection):
             return read_grades(files[split], queries=None, documents=None)
         return read_grades(files[split], queries=self.queries(), documents=passages)
 
-    def named(self, kind: str, ending: str) -> dict[str, Path]:
-        """Return the files ``kind.NAME.ending``, plain or compressed, by NAME in order."""
+    def split_files(self, kind: str, ending: str) -> dict[str, Path]:
+        """Return the files ``kind.NAME.ending``, plain or compressed, by NAME in sorted order."""
         paths = {plain_name(path): path for path in self.folder.glob(f"{kind}.*{ending}*")}
         return {name.removeprefix(f"{kind}.").removesuffix(ending): path for name, path in sorted(paths.items())}
 
 
 def plain_name(path: Path) -> str:
-    """Return a file's name without the ending of its compression."""
+    """Return a file's name without .gz or .xz."""
     return path.name.removesuffix(".gz").removesuffix(".xz")
 
 
 def sha256(path: Path) -> str:
-    """Return the checksum of a file."""
+    """Return the SHA-256 of a file."""
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest() if hasattr(hashlib, "file_digest") else _digest(file)
+        return (
+            hashlib.file_digest(file, "sha256").hexdigest()
+            if hasattr(hashlib, "file_digest")
+            else _sha256_by_blocks(file)
+        )
 
 
-def _digest(file: object) -> str:
+def _sha256_by_blocks(file: object) -> str:
     digest = hashlib.sha256()
     while block := file.read(1 << 20):  # type: ignore[attr-defined]
         digest.update(block)

@@ -16,9 +16,9 @@ from hi2.evaluation.judgements import Answers
 
 
 class Dpr(Collection):
-    """Passages with title; ``nq-SPLIT.qa.csv`` (question, tab, list of answers) or ``nq-SPLIT.jsonl``.
+    """Titled passages, and questions in ``nq-SPLIT.qa.csv`` (question, tab, list of answers) or ``nq-SPLIT.jsonl``.
 
-    A question's id is its split and its line. A hit is a passage that contains an answer.
+    The id of a question is its split and line number. A passage is a hit if it contains an answer.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -30,7 +30,7 @@ class Dpr(Collection):
 
     @classmethod
     def recognises(cls, folder: Path) -> bool:
-        """Return whether a folder looks like one."""
+        """Return whether a folder has this layout."""
         return any(folder.glob("psgs_w100.tsv*"))
 
     def documents(self) -> Iterator[Document]:
@@ -49,23 +49,23 @@ class Dpr(Collection):
             yield fields[0], fields[1], fields[2]
 
     def queries(self) -> dict[str, str]:
-        """Return the questions of every split, splits in order of their names."""
+        """Return the questions of every split, splits sorted by name."""
         return {id: text for split in self.splits for id, text, _ in self._rows(split)}
 
     @property
     def splits(self) -> Sequence[str]:
-        """The files of questions."""
+        """The splits that have a file of questions."""
         return list(self._questions())
 
     def judgements(self, split: str, *, passages: Mapping[str, str] | None = None) -> Answers:
-        """Return the answers of a split; looked for in the passages' texts, not in their titles, as by DPR."""
+        """Return the answers of a split. As in DPR, answers are looked for in the texts, not in the titles."""
         if split not in self.splits:
             raise invalid("split", f"one of {', '.join(self.splits)}", f"'{split}'")
         texts = {id: text for id, text, _ in self._passages()}
         return Answers({id: answers for id, _, answers in self._rows(split)}, texts)
 
     def files(self) -> Sequence[Path]:
-        """Passages and questions."""
+        """The files of the passages and questions."""
         return [find_file(self.folder, "psgs_w100.tsv"), *self._questions().values()]
 
     def _questions(self) -> dict[str, Path]:

@@ -1,4 +1,4 @@
-"""Any collection that ir_datasets knows, by its id."""
+"""Any collection of ir_datasets, by its id."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from hi2.errors import InvalidParameter, MissingExtra, invalid
 from hi2.evaluation.collections.collection import Collection
 from hi2.evaluation.judgements import Grades
 
-#: Splits that are looked for beside the one an id names.
-SIBLINGS = ("train", "dev", "test")
+#: Splits that are looked for next to the one in the id.
+SIBLING_SPLITS = ("train", "dev", "test")
 
 
 class IrDataset(Collection):
-    """``ir_datasets.load(id)``: the split the id names, and those beside it. Files are where ir_datasets keeps them."""
+    """``ir_datasets.load(id)``: the split in the id and its siblings. ir_datasets decides where the files are kept."""
 
     def __init__(self, id: str) -> None:
         try:
@@ -32,7 +32,7 @@ class IrDataset(Collection):
         if not (self._data.has_docs() and self._data.has_queries()):
             raise invalid("data", "a dataset with documents and queries", repr(id))
         self._splits: dict[str, Any] = {split: self._data} if self._data.has_qrels() else {}
-        for name in SIBLINGS if parent else ():
+        for name in SIBLING_SPLITS if parent else ():
             try:
                 beside = ir_datasets.load(f"{parent}/{name}")
             except KeyError:
@@ -42,7 +42,7 @@ class IrDataset(Collection):
 
     @classmethod
     def knows(cls, id: str) -> bool:
-        """Return whether an id without a split is one of ir_datasets'."""
+        """Return whether ir_datasets has a dataset with this id."""
         try:
             import ir_datasets
 
@@ -52,12 +52,12 @@ class IrDataset(Collection):
         return True
 
     def documents(self) -> Iterator[Document]:
-        """Yield every document's default text."""
+        """Yield the default text of every document."""
         for document in self._data.docs_iter():
             yield Document(str(document.doc_id), " ".join(document.default_text().split()))
 
     def queries(self) -> dict[str, str]:
-        """Return every query's default text, split by split."""
+        """Return the default text of every query, split by split."""
         found: dict[str, str] = {}
         for data in [self._data, *self._splits.values()]:
             found |= {str(query.query_id): query.default_text() for query in data.queries_iter()}
@@ -65,11 +65,11 @@ class IrDataset(Collection):
 
     @property
     def splits(self) -> Sequence[str]:
-        """The last part of the id, and its siblings, where there are judgements."""
+        """The split in the id and its siblings, if they have judgements."""
         return list(self._splits)
 
     def judgements(self, split: str, *, passages: Mapping[str, str] | None = None) -> Grades:
-        """Return the grades."""
+        """Return the grades of a split."""
         if split not in self._splits:
             raise invalid("split", f"one of {', '.join(self.splits) or 'none'}", f"'{split}'")
         queries = {str(query.query_id) for query in self._splits[split].queries_iter()}
@@ -87,5 +87,5 @@ class IrDataset(Collection):
         return result
 
     def files(self) -> Sequence[Path]:
-        """None that a checksum could be kept of."""
+        """Empty: ir_datasets does not say which files it reads."""
         return []

@@ -11,17 +11,17 @@ from hi2.evaluation.collections.collection import GradedFolder
 
 
 class MsMarco(GradedFolder):
-    """The passage task as it is distributed (Nguyen et al., 2016); splits such as ``train`` and ``dev.small``."""
+    """The passage ranking task (Nguyen et al., 2016), with splits such as ``train`` and ``dev.small``."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         find_file(folder, "collection.tsv")
-        if not self.named("queries", ".tsv"):
+        if not self.split_files("queries", ".tsv"):
             raise invalid("path", "a folder with queries.SPLIT.tsv", f"'{folder}'")
 
     @classmethod
     def recognises(cls, folder: Path) -> bool:
-        """Return whether a folder looks like one."""
+        """Return whether a folder has this layout."""
         return any(folder.glob("collection.tsv*"))
 
     def documents(self) -> Iterator[Document]:
@@ -29,20 +29,20 @@ class MsMarco(GradedFolder):
         return _rows(find_file(self.folder, "collection.tsv"))
 
     def queries(self) -> dict[str, str]:
-        """Return the questions of every queries file, files in order of their names."""
+        """Return the questions of every queries file, files sorted by name."""
         found: dict[str, str] = {}
-        for path in self.named("queries", ".tsv").values():
+        for path in self.split_files("queries", ".tsv").values():
             found |= {row.id: row.text for row in _rows(path)}
         return found
 
-    def grades(self) -> dict[str, Path]:
-        """Return the qrels files."""
-        return self.named("qrels", ".tsv")
+    def grade_files(self) -> dict[str, Path]:
+        """Return the qrels files by split."""
+        return self.split_files("qrels", ".tsv")
 
     def files(self) -> Sequence[Path]:
-        """Collection, queries and judgements."""
+        """The files of the collection, queries and judgements."""
         collection = find_file(self.folder, "collection.tsv")
-        return [collection, *self.named("queries", ".tsv").values(), *self.grades().values()]
+        return [collection, *self.split_files("queries", ".tsv").values(), *self.grade_files().values()]
 
 
 def _rows(path: Path) -> Iterator[Document]:

@@ -1,4 +1,4 @@
-"""TREC: any corpus file with ``topics.SPLIT.txt`` and ``qrels.SPLIT.txt`` beside it."""
+"""TREC folders: a corpus file, ``topics.SPLIT.txt`` and ``qrels.SPLIT.txt``."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from hi2.data.files import Document, read_documents, read_lines
 from hi2.errors import InvalidParameter, invalid
 from hi2.evaluation.collections.collection import GradedFolder, plain_name
 
-CORPORA = ("corpus.jsonl", "corpus.tsv", "corpus.parquet")
+CORPUS_NAMES = ("corpus.jsonl", "corpus.tsv", "corpus.parquet")
 
 
 class Trec(GradedFolder):
-    """``corpus.jsonl``, ``.tsv`` or ``.parquet``; topics with ``<top>`` elements, or a number, a tab and the title."""
+    """``corpus.jsonl``, ``.tsv`` or ``.parquet``. Topics are ``<top>`` elements, or lines of number, tab and title."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        corpora = [path for path in sorted(folder.glob("corpus.*")) if plain_name(path) in CORPORA]
-        if not corpora or not self.named("topics", ".txt"):
+        corpora = [path for path in sorted(folder.glob("corpus.*")) if plain_name(path) in CORPUS_NAMES]
+        if not corpora or not self.split_files("topics", ".txt"):
             missing = "corpus.jsonl, .tsv or .parquet" if not corpora else "topics.SPLIT.txt"
             raise invalid("path", f"a folder with {missing}", f"'{folder}'")
         self.corpus = corpora[0]
 
     @classmethod
     def recognises(cls, folder: Path) -> bool:
-        """Return whether a folder looks like one."""
+        """Return whether a folder has this layout."""
         return any(folder.glob("topics.*.txt*"))
 
     def documents(self) -> Iterator[Document]:
@@ -34,16 +34,16 @@ class Trec(GradedFolder):
         return read_documents(self.corpus)
 
     def queries(self) -> dict[str, str]:
-        """Return the titles of every topics file, files in order of their names."""
-        return {id: text for path in self.named("topics", ".txt").values() for id, text in read_topics(path)}
+        """Return the titles of every topics file, files sorted by name."""
+        return {id: text for path in self.split_files("topics", ".txt").values() for id, text in read_topics(path)}
 
-    def grades(self) -> dict[str, Path]:
-        """Return the qrels files."""
-        return self.named("qrels", ".txt")
+    def grade_files(self) -> dict[str, Path]:
+        """Return the qrels files by split."""
+        return self.split_files("qrels", ".txt")
 
     def files(self) -> Sequence[Path]:
-        """Corpus, topics and judgements."""
-        return [self.corpus, *self.named("topics", ".txt").values(), *self.grades().values()]
+        """The files of the corpus, topics and judgements."""
+        return [self.corpus, *self.split_files("topics", ".txt").values(), *self.grade_files().values()]
 
 
 def read_topics(path: Path) -> Iterator[tuple[str, str]]:

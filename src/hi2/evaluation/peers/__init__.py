@@ -1,4 +1,4 @@
-"""Other systems, each in a file of its own, behind one shape: build, search, sweep."""
+"""Which systems are compared? One module per system, all with the same interface: build, search, sweep."""
 
 from hi2.evaluation.peers.bm25 import BM25s
 from hi2.evaluation.peers.doct5 import DocT5

@@ -1,4 +1,4 @@
-"""Words alone: BM25 as bm25s computes it."""
+"""Lexical search: BM25 by bm25s."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from hi2.evaluation.peers.peer import Peer, Setting, extra
+from hi2.evaluation.peers.peer import Peer, Setting, missing_extra
 from hi2.types import Array, Floats
 
 
 class BM25s(Peer):
-    """Lucene's form with the paper's parameters (k1 = 0.82, b = 0.68), English stop words and Snowball stems."""
+    """Lucene's variant with the paper's parameters (k1 = 0.82, b = 0.68), English stop words and Snowball stems."""
 
     name = "BM25"
 
@@ -22,26 +22,26 @@ class BM25s(Peer):
             import bm25s
             import Stemmer
         except ImportError as error:
-            raise extra("BM25", error, "lab") from error
+            raise missing_extra("BM25", error, "lab") from error
         self._bm25s: Any = bm25s
         self._stemmer = Stemmer.Stemmer("english")
         self._index = bm25s.BM25(method="lucene", k1=0.82, b=0.68)
-        self._index.index(self._tokens(list(self.texts(texts))), show_progress=False)
+        self._index.index(self._tokens(list(self.indexed_texts(texts))), show_progress=False)
         self._n = len(texts)
 
-    def texts(self, texts: Sequence[str]) -> Sequence[str]:
-        """Return what is indexed of the documents."""
+    def indexed_texts(self, texts: Sequence[str]) -> Sequence[str]:
+        """Return the texts that are indexed."""
         return texts
 
     def _tokens(self, texts: list[str]) -> Any:
         return self._bm25s.tokenize(texts, stopwords="en", stemmer=self._stemmer, show_progress=False)
 
     def search(self, vector: Floats, text: str, k: int, setting: Setting) -> Array:
-        """Tokenize the query, score all postings of its words."""
-        return self.ranked(text, k)
+        """Tokenize the query and score all postings of its words."""
+        return self.top_rows(text, k)
 
-    def ranked(self, text: str, k: int) -> Array:
-        """Return the best documents that share a word with the text, best first."""
+    def top_rows(self, text: str, k: int) -> Array:
+        """Return the rows of the ``k`` best documents that share a word with the text, best first."""
         tokens = self._bm25s.tokenize(
             [text], stopwords="en", stemmer=self._stemmer, show_progress=False, return_ids=False
         )
@@ -53,7 +53,7 @@ class BM25s(Peer):
         return found
 
     def sweep(self) -> Sequence[Setting]:
-        """Return the one setting."""
+        """Return the only setting."""
         return [{}]
 
     @property

@@ -11,16 +11,16 @@ from hi2.evaluation.peers.bm25 import BM25s
 
 
 class DocT5(BM25s):
-    """Every document's text with predicted questions behind it; the file has one line of them a document."""
+    """Every document's text followed by predicted questions, read from a file with one line per document."""
 
     name = "DocT5"
-    needs = "a file of predicted questions, one line a document (--expansions)"
+    needs = "a file of predicted questions, one line per document (--expansions)"
 
     def __init__(self, expansions: Path) -> None:
         self._expansions = expansions
 
-    def texts(self, texts: Sequence[str]) -> Sequence[str]:
-        """Return text and predicted questions."""
+    def indexed_texts(self, texts: Sequence[str]) -> Sequence[str]:
+        """Return each text with its predicted questions."""
         lines = [line for _, line in read_lines(self._expansions)]
         if len(lines) != len(texts):
             raise InvalidParameter(f"{self._expansions}: {len(lines)} lines for {len(texts)} documents.")

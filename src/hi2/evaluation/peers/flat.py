@@ -9,7 +9,7 @@ from hi2.types import Floats
 
 
 class FaissFlat(FaissPeer):
-    """Every document, exactly."""
+    """Every document is scored exactly."""
 
     name = "Flat"
 
@@ -17,8 +17,8 @@ class FaissFlat(FaissPeer):
         """Copy the vectors."""
         faiss = load_faiss()
 
-        self.train(faiss, faiss.IndexFlatIP(vectors.shape[1]), vectors, threads=threads)
+        self.train_and_add(faiss, faiss.IndexFlatIP(vectors.shape[1]), vectors, threads=threads)
 
     def sweep(self) -> Sequence[Setting]:
-        """Return the one setting."""
+        """Return the only setting."""
         return [{}]

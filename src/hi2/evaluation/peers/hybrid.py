@@ -1,4 +1,4 @@
-"""The hybrid inverted index itself, with its text path."""
+"""The hybrid inverted index itself, searched by vector and text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hi2.types import Array, Floats
 
 
 class Hybrid(Peer):
-    """One bit a dimension, rescored by bytes."""
+    """One bit per dimension, rescored by codes of one byte per dimension."""
 
     name = "hi2"
     codec: ClassVar[CodecSpec] = RaBitQ()
@@ -20,7 +20,7 @@ class Hybrid(Peer):
     depths: ClassVar[tuple[int, ...]] = (2, 3, 4, 6, 10)
 
     def build(self, vectors: Floats, texts: Sequence[str], *, threads: int) -> None:
-        """Tokenize, cluster, encode."""
+        """Tokenize, cluster and encode the documents."""
         self.index = HybridIndex.build(
             vectors, texts, codec=self.codec, refine=self.refine, threads=threads, progress=False
         )
@@ -30,23 +30,23 @@ class Hybrid(Peer):
         return self.index.search(vector, text, k=k, **setting).ids
 
     def search_batch(self, vectors: Floats, texts: Sequence[str], k: int, setting: Setting, *, threads: int) -> bool:
-        """Search in one call with these threads."""
+        """Search in one call with this many threads."""
         self.index.search(vectors, list(texts), k=k, threads=threads, **setting)
         return True
 
     def candidates(self, vector: Floats, text: str, setting: Setting) -> tuple[Array, Array] | None:
-        """Return all that either side's lists hold."""
+        """Return all documents in the opened cluster lists, and all in the opened term lists."""
         options = {**setting, "k": len(self.index), "refine": 0}
         by_clusters = self.index.search(vector, text, **{**options, "terms": 0})
         by_terms = self.index.search(vector, text, **{**options, "clusters": 0})
         return by_clusters.ids, by_terms.ids
 
-    def scored(self, vector: Floats, text: str, k: int, setting: Setting) -> int:
-        """Return how many documents a query scores."""
+    def count_scored(self, vector: Floats, text: str, k: int, setting: Setting) -> int:
+        """Return how many documents the query scores."""
         return int(self.index.search(vector, text, k=k, **setting).n_scored)
 
     def sweep(self) -> Sequence[Setting]:
-        """Return clusters, terms a document and depths."""
+        """Return combinations of clusters, terms per document and refine depth."""
         return [
             {"clusters": clusters, "per_doc": per_doc, "refine": depth}
             for clusters in (0, 1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64)
@@ -56,17 +56,17 @@ class Hybrid(Peer):
 
     @property
     def n_bytes(self) -> int:
-        """Everything but stored text, of which there is none."""
+        """The whole index; no texts are stored."""
         return self.bytes_by_part["total"]
 
     @property
     def bytes_by_part(self) -> dict[str, int]:
-        """Codes, refine store, lists, ids and model."""
+        """The bytes of codes, refine store, lists, ids and model."""
         return {part: int(size) for part, size in self.index.info()["bytes"].items()}
 
 
 class HybridOPQ(Hybrid):
-    """The paper's codec: OPQ at 32 times compression and no second store."""
+    """The paper's codec: OPQ at 32 times compression, without a refine store."""
 
     name = "hi2 OPQ"
     codec: ClassVar[CodecSpec] = OPQ()
@@ -75,29 +75,29 @@ class HybridOPQ(Hybrid):
 
 
 class HybridFlat(HybridOPQ):
-    """Exact scores of the candidates."""
+    """Candidates are scored exactly."""
 
     name = "hi2 Flat"
     codec: ClassVar[CodecSpec] = Flat()
 
 
 class TermsOnly(Hybrid):
-    """Without clusters."""
+    """Term lists only."""
 
     name = "hi2, terms only"
 
     def sweep(self) -> Sequence[Setting]:
-        """Return the settings that open no cluster."""
+        """Return the settings that open no cluster list."""
         return [setting for setting in super().sweep() if setting["clusters"] == 0]
 
 
 class ClustersOnly(Hybrid):
-    """Without terms: an inverted file with hi2's codecs."""
+    """Cluster lists only: an inverted file with hi2's codecs."""
 
     name = "hi2, clusters only"
 
     def sweep(self) -> Sequence[Setting]:
-        """Return the settings that open no term, and more clusters."""
+        """Return settings that open no term list and more clusters."""
         return [
             {"clusters": clusters, "terms": 0, "refine": depth}
             for clusters in (1, 2, 4, 8, 16, 32, 64, 128, 192, 256)
@@ -106,7 +106,7 @@ class ClustersOnly(Hybrid):
 
 
 class HybridCompact(Hybrid):
-    """Two bits a dimension, relative to the cluster, and no second store."""
+    """Two bits per dimension, relative to the centroid, without a refine store."""
 
     name = "hi2 compact"
     codec: ClassVar[CodecSpec] = RaBitQ(bits=2, residual=True)

@@ -1,4 +1,4 @@
-"""An inverted file with 4-bit codes in registers and exact rescoring: faiss IVF-PQ fast scan + refine."""
+"""An inverted file with 4-bit codes scanned in registers and exact rescoring: faiss IVF-PQ fast scan + refine."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from hi2.evaluation.peers.peer import Setting, load_faiss
 
 
 class FaissIVFFastScan(FaissIVF):
-    """4-bit PQ of two dimensions each, the best k · factor rescored by full vectors."""
+    """4-bit PQ with two dimensions per code. The best k · factor hits are rescored by full vectors."""
 
     name = "faiss IVF-PQfs+refine"
 
-    def recipe(self, dim: int, n_lists: int) -> str:
-        """Return lists, codes and the vectors for rescoring."""
+    def factory_string(self, dim: int, n_lists: int) -> str:
+        """Return lists, codes, and full vectors for rescoring."""
         return f"IVF{n_lists},PQ{dim // 2}x4fs,RFlat"
 
-    def parameters(self, setting: Setting) -> Any:
-        """Return probes and depth."""
+    def search_parameters(self, setting: Setting) -> Any:
+        """Return faiss's parameters with nprobe and the rescoring factor set."""
         return load_faiss().IndexRefineSearchParameters(
-            k_factor=setting["factor"], base_index_params=super().parameters(setting)
+            k_factor=setting["factor"], base_index_params=super().search_parameters(setting)
         )
 
     def sweep(self) -> Sequence[Setting]:
-        """Return rising probes at three depths."""
-        return [{"nprobe": n, "factor": factor} for n in self.probes() for factor in (1.5, 3, 6)]
+        """Return increasing values of nprobe at three rescoring factors."""
+        return [{"nprobe": n, "factor": factor} for n in self.nprobe_values() for factor in (1.5, 3, 6)]

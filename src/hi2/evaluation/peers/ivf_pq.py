@@ -6,10 +6,10 @@ from hi2.evaluation.peers.ivf import FaissIVF
 
 
 class FaissIVFPQ(FaissIVF):
-    """PQ at 32 times compression, residual to the cluster (Jégou et al., TPAMI 2011)."""
+    """PQ at 32 times compression, over residuals to the centroid (Jégou et al., TPAMI 2011)."""
 
     name = "faiss IVF-PQ"
 
-    def recipe(self, dim: int, n_lists: int) -> str:
-        """Return lists and one byte for eight dimensions."""
-        return f"IVF{n_lists},PQ{dim // 8}np"  # np: no polysemous training, which only its own search needs
+    def factory_string(self, dim: int, n_lists: int) -> str:
+        """Return lists, and one byte per eight dimensions."""
+        return f"IVF{n_lists},PQ{dim // 8}np"  # np: no polysemous training, which only polysemous search needs

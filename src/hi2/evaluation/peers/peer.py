@@ -1,4 +1,4 @@
-"""What does a system have to do to be compared? Be built once, answer one query at a time, name its settings."""
+"""What must a system do to be compared? Build once, answer one query at a time and list its settings."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Setting = Mapping[str, Any]
 
 
 class Peer(ABC):
-    """A system under test. Documents are named by their rows, vectors have unit length, searches use one thread."""
+    """A system under test. Documents are identified by row, vectors have unit length, and searches use one thread."""
 
     name: ClassVar[str]
-    #: What the system must be given beside vectors and texts, None if nothing.
+    #: What the system needs besides vectors and texts; None if nothing.
     needs: ClassVar[str | None] = None
 
     @abstractmethod
@@ -27,60 +27,60 @@ class Peer(ABC):
 
     @abstractmethod
     def search(self, vector: Floats, text: str, k: int, setting: Setting) -> Array:
-        """Return the rows of the ``k`` best documents; called for one query at a time, timed from call to return."""
+        """Return the rows of the ``k`` best documents for one query. Latency is the time of this call."""
 
     @abstractmethod
     def sweep(self) -> Sequence[Setting]:
-        """Return the settings worth trying, cheapest first as far as that is known."""
+        """Return the settings worth trying, roughly from cheap to expensive."""
 
     @property
     @abstractmethod
     def n_bytes(self) -> int:
-        """All bytes needed to search, a refine store included."""
+        """All bytes needed to search, including a refine store."""
 
     @property
     def bytes_by_part(self) -> dict[str, int]:
-        """The bytes of every part, where a system can tell them apart."""
+        """The bytes of every part, if the system reports them."""
         return {"total": self.n_bytes}
 
-    def scored(self, vector: Floats, text: str, k: int, setting: Setting) -> int | None:
-        """Return how many documents a query scores, None where the system does not say."""
+    def count_scored(self, vector: Floats, text: str, k: int, setting: Setting) -> int | None:
+        """Return how many documents the query scores, None if the system does not report it."""
         return None
 
     def candidates(self, vector: Floats, text: str, setting: Setting) -> tuple[Array, Array] | None:
-        """Return the rows a query meets by clusters and by terms, None where the system has no such lists."""
+        """Return the candidate rows from cluster lists and from term lists, None if the system has no such lists."""
         return None
 
     def asked(self, vector: Floats) -> Floats:
-        """Return the query as the system scores it: itself, unless the system has learned to map queries."""
+        """Return the query vector as the system scores it; it differs only if the system maps queries."""
         return vector
 
     def search_batch(self, vectors: Floats, texts: Sequence[str], k: int, setting: Setting, *, threads: int) -> bool:
-        """Search many at once with these threads; return whether the system can. Only its time is looked at."""
+        """Search a batch with this many threads. Return False if the system has no batch search; hits are not used."""
         return False
 
 
-def extra(name: str, error: ImportError, which: str = "peers") -> MissingExtra:
-    """Return the error for a system that is not installed."""
+def missing_extra(name: str, error: ImportError, which: str = "peers") -> MissingExtra:
+    """Return the error for a system whose package is not installed."""
     return MissingExtra(f"{name} needs an extra; install it with: pip install 'hi2[{which}]' ({error})")
 
 
 def load_faiss() -> Any:
-    """Return the module; its stubs know no search parameters."""
+    """Return faiss, untyped because its stubs lack search parameters."""
     import faiss
 
     return faiss
 
 
 class FaissPeer(Peer):
-    """What the systems of faiss share."""
+    """Base class of the systems in faiss."""
 
     index: Any
-    #: faiss's counter of distances, None where it keeps none.
+    #: The name of faiss's distance counter; None if it has none for this index.
     stats: ClassVar[str | None] = None
 
-    def train(self, faiss: Any, index: Any, vectors: Floats, *, threads: int) -> None:
-        """Train and fill an index with all threads, then leave one for searching."""
+    def train_and_add(self, faiss: Any, index: Any, vectors: Floats, *, threads: int) -> None:
+        """Train and fill an index with this many threads, then set one thread for searches."""
         faiss.omp_set_num_threads(threads)
         index.train(vectors)
         index.add(vectors)
@@ -89,24 +89,24 @@ class FaissPeer(Peer):
 
     def search(self, vector: Floats, text: str, k: int, setting: Setting) -> Array:
         """Search with the setting applied."""
-        rows: Array = self.index.search(vector[None], k, params=self.parameters(setting))[1][0]
+        rows: Array = self.index.search(vector[None], k, params=self.search_parameters(setting))[1][0]
         return rows
 
     def search_batch(self, vectors: Floats, texts: Sequence[str], k: int, setting: Setting, *, threads: int) -> bool:
-        """Search in one call with these threads."""
+        """Search in one call with this many threads."""
         faiss = load_faiss()
 
         faiss.omp_set_num_threads(threads)
-        self.index.search(vectors, k, params=self.parameters(setting))
+        self.index.search(vectors, k, params=self.search_parameters(setting))
         faiss.omp_set_num_threads(1)
         return True
 
-    def parameters(self, setting: Setting) -> Any:
+    def search_parameters(self, setting: Setting) -> Any:
         """Return faiss's search parameters for a setting."""
         return None
 
-    def scored(self, vector: Floats, text: str, k: int, setting: Setting) -> int | None:
-        """Return the distances faiss counted."""
+    def count_scored(self, vector: Floats, text: str, k: int, setting: Setting) -> int | None:
+        """Return the number of distances that faiss counted."""
         if self.stats is None:
             return None
         counter = getattr(load_faiss().cvar, self.stats)
@@ -122,6 +122,6 @@ class FaissPeer(Peer):
         return int(faiss.serialize_index(self.index).nbytes)
 
 
-def clusters_for(n_docs: int) -> int:
-    """Return the usual number of lists of an inverted file: 4 · √N, at most what 39 points a list can train."""
+def n_lists_for(n_docs: int) -> int:
+    """Return the usual number of lists, 4 · √N, but at most one per 39 documents, faiss's minimum for training."""
     return max(1, min(int(4 * np.sqrt(n_docs)), n_docs // 39 or 1))

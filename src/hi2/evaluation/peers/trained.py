@@ -1,4 +1,4 @@
-"""Systems with parts learned by ``hi2 train``: supervised HI², and the learned inverted files it is compared with."""
+"""Systems with parts trained by ``hi2 train``: supervised HI² and the learned inverted files it is compared with."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from hi2.types import Floats
 
 
 class Trained(HybridOPQ):
-    """An index of trained parts; what it costs to train them is not in its build."""
+    """An index of trained parts. Its build time does not include training."""
 
     needs: ClassVar[str] = "parts that 'hi2 train' wrote (--trained FOLDER)"
-    #: The folder of its parts, within the folder of all: the method that trained them.
+    #: The method that trained the parts, which is also the name of their folder.
     method: ClassVar[str]
     has_terms: ClassVar[bool] = True
 
@@ -26,7 +26,7 @@ class Trained(HybridOPQ):
         self._parts = Parts.load(folder)
 
     def build(self, vectors: Floats, texts: Sequence[str], *, threads: int) -> None:
-        """File the documents by the trained parts."""
+        """Index the documents with the trained parts."""
         parts = self._parts
         if parts.record["data"]["vectors"] != checksum(vectors):
             got = f"other {parts.record['n_documents']} documents of dimension {parts.model.dim}"
@@ -43,46 +43,46 @@ class Trained(HybridOPQ):
         )
 
     def asked(self, vector: Floats) -> Floats:
-        """Return the query as the trained codec sees it."""
+        """Return the query vector mapped by the trained codec."""
         query_map = self._parts.codec.query_map
         return vector if query_map is None else vector @ query_map.T
 
 
 class Supervised(Trained):
-    """The paper's supervised index: term scorer, centroids and distilled OPQ."""
+    """The paper's supervised index: term scorer, trained centroids and distilled OPQ."""
 
     name = "hi2 supervised"
     method = "hi2"
 
 
 class Light(Trained):
-    """Gains on BM25, centroids and distilled OPQ: no transformer."""
+    """Without a transformer: gains on top of BM25, trained centroids and distilled OPQ."""
 
     name = "hi2 light"
     method = "light"
 
 
 class DistillVQ(Trained, ClustersOnly):
-    """Distill-VQ (Xiao et al., SIGIR 2022): centroids and codebooks learned together, without terms."""
+    """Distill-VQ (Xiao et al., SIGIR 2022): centroids and codebooks trained together, without terms."""
 
     name = "Distill-VQ"
     method = "distill-vq"
     has_terms = False
 
     def sweep(self) -> Sequence[Setting]:
-        """Return rising numbers of clusters."""
+        """Return increasing numbers of clusters."""
         return ClustersOnly.sweep(self)
 
 
 class DistilledIVF(DistillVQ):
-    """Centroids learned, vectors kept: the distilled inverted file of the paper's Figure 1."""
+    """Trained centroids over full vectors: the distilled inverted file of the paper's Figure 1."""
 
     name = "distilled IVF"
     method = "ivf"
 
 
 class JPQ(DistillVQ):
-    """Codebooks and queries learned together (Zhan et al., CIKM 2021), over plain k-means lists."""
+    """Codebooks and a query map trained together (Zhan et al., CIKM 2021), over plain k-means lists."""
 
     name = "IVF-JPQ"
     method = "jpq"
