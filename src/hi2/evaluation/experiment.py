@@ -121,9 +121,7 @@ def _measure_stress(
     lines: list[dict[str, Any]] = []
     first: dict[str, Any] = {}
     for name, task in variants(trial.task, trial.task.query_encoder).items():
-        scores = task.test.vectors @ task.vectors.T
-        exact = np.argsort(-scores, axis=1, kind="stable")[:, :K].tolist()
-        outcome = Trial(trial.peer, task).measure(setting, measures, exact)
+        outcome = Trial(trial.peer, task).measure(setting, measures, task.nearest(task.test, K))
         lines.append({**outcome.to_json(), "variant": name, "swept": []})
         first = first or dict(outcome.values)
     return lines, first

@@ -71,6 +71,12 @@ class Task:
             raise InvalidParameter(f"The run of query {questions.ids[i]!r} has the document {repeated!r} twice.")
         return questions.judged.gains(questions.ids[i], found)
 
+    def nearest(self, questions: Questions, k: int) -> list[list[int]]:
+        """Return the rows of the ``k`` nearest documents of every question, by brute force."""
+        scores = questions.vectors @ self.vectors.T
+        rows: list[list[int]] = np.argsort(-scores, axis=1, kind="stable")[:, :k].tolist()
+        return rows
+
 
 @dataclass(frozen=True)
 class _LoadedCollection:

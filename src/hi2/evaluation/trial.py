@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from hi2.evaluation.measures import Measure, recall
-from hi2.evaluation.peers import Peer, Setting
+from hi2.evaluation.peers import Peer, SearcherPeer, Setting
 from hi2.evaluation.task import Questions, Task
-from hi2.types import Array, Floats
+from hi2.types import Array, Floats, Searcher
 
 #: Hits of every timed search. Deeper measures search a second time, untimed.
 K = 100
@@ -236,6 +236,15 @@ class Outcome:
             "scored": self.scored,
             **self.recall_parts,
         }
+
+
+def evaluate(searcher: Searcher, task: Task, measures: Sequence[Measure]) -> Outcome:
+    """Measure any searcher on the test questions of a task: quality, agreement with brute force, and latency.
+
+    The hits must carry the ids of the collection. Nothing is tuned; to sweep settings, write a ``Peer``.
+    """
+    trial = Trial(SearcherPeer(searcher, task.ids), task)
+    return trial.measure({}, measures, task.nearest(task.test, K))
 
 
 class PeakMemory:

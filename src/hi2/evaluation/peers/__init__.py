@@ -15,10 +15,11 @@ from hi2.evaluation.peers.learned_sparse import DeepCT, DistilSPLADE, UniCOIL
 from hi2.evaluation.peers.peer import Peer, Setting
 from hi2.evaluation.peers.rescored import Rescored
 from hi2.evaluation.peers.scann import ScaNN
+from hi2.evaluation.peers.searcher import SearcherPeer
 from hi2.evaluation.peers.trained import JPQ, DistilledIVF, DistillVQ, Light, Supervised
 from hi2.evaluation.peers.usearch import USearch
 
-#: Every system by its name.
+#: Every system that can be built by its name.
 PEERS: dict[str, type[Peer]] = {
     peer.name: peer
     for peer in (
@@ -53,4 +54,4 @@ PEERS: dict[str, type[Peer]] = {
     )
 }
 
-__all__ = ["PEERS", "Peer", "Setting"]
+__all__ = ["PEERS", "Peer", "SearcherPeer", "Setting"]
