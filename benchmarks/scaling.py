@@ -260,7 +260,7 @@ def synthetic(n: int, dim: int = 128) -> None:
             if part in info["bytes"]
         )
         print(f"{n:,} documents of {dim} dimensions: built in {built:.0f} s ({n / built:,.0f} a s), peak {peak:.1f} GB")
-        print(f"{info['bytes_per_doc']:.0f} bytes a document ({parts}), opened in {1e3 * opened:.0f} ms")
+        print(f"{info['bytes_per_doc']:.0f} bytes per document ({parts}), opened in {1e3 * opened:.0f} ms")
 
 
 def main() -> None:

@@ -48,7 +48,7 @@ def command_pages() -> dict[str, str]:
 
 def api_page() -> str:
     """Return docs/api.md: every public name with its signature and docstring."""
-    lines = ["# API", "", "Made from the docstrings by `docs/generate.py`.", ""]
+    lines = ["# API", "", "Generated from the docstrings by `docs/generate.py`.", ""]
     for name in sorted(hi2.__all__, key=str.lower):
         value = getattr(hi2, name)
         if name == "__version__":

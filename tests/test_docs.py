@@ -205,7 +205,7 @@ def test_the_peers_benchmark_runs(data_folder, tmp_path):
         ("unsupervised.py scifact", "codec loss"),
         ("scaling.py growth insuranceqa --sizes 2000 4000 --queries 10", "documents scored N^"),
         ("scaling.py limits insuranceqa", "bandwidth of one thread"),
-        ("scaling.py synthetic 3000", "bytes a document"),
+        ("scaling.py synthetic 3000", "bytes per document"),
         ("control.py adapt scifact --limit 20", "a fixed setting needs"),
         ("control.py show scifact --limit 20", "of the 100 nearest found"),
         ("control.py filter scifact --limit 10", "keeping 10.00%"),
