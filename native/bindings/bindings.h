@@ -52,11 +52,18 @@ inline PackedView packed_view(const Array1<std::uint8_t>& bytes, unsigned bits, 
     return {bytes.data(), bits, n};
 }
 
-void bind_arrays(nb::module_& m);
+void bind_packed(nb::module_& m);
+void bind_postings(nb::module_& m);
+void bind_nearest(nb::module_& m);
+void bind_kernels(nb::module_& m);
 void bind_terms(nb::module_& m);
-void bind_text(nb::module_& m);
+void bind_wordpiece(nb::module_& m);
 void bind_ids(nb::module_& m);
 void bind_codecs(nb::module_& m);
+void bind_model(nb::module_& m);
+void bind_segment(nb::module_& m);
+void bind_effort(nb::module_& m);
 void bind_search(nb::module_& m);
+void bind_reader(nb::module_& m);
 
 }  // namespace hi2

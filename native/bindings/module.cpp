@@ -34,10 +34,17 @@ NB_MODULE(_native, m) {
         },
         "The SIMD levels this machine can run.");
 
-    hi2::bind_arrays(m);
+    hi2::bind_packed(m);
+    hi2::bind_postings(m);
+    hi2::bind_nearest(m);
+    hi2::bind_kernels(m);
     hi2::bind_terms(m);
-    hi2::bind_text(m);
+    hi2::bind_wordpiece(m);
     hi2::bind_ids(m);
     hi2::bind_codecs(m);
+    hi2::bind_model(m);
+    hi2::bind_segment(m);
+    hi2::bind_effort(m);
     hi2::bind_search(m);
+    hi2::bind_reader(m);
 }

@@ -134,7 +134,7 @@ std::vector<hi2::Hit> slow_search(const World& w, const float* query, const std:
 int main() {
     std::mt19937 random(8);
     World w = make_world(random);
-    const hi2::LiveSegment live{&w.segment, w.alive.data()};
+    const hi2::SegmentView live{&w.segment, w.alive.data()};
     for (const bool residual : {false, true}) {
         w.model.residual = residual;
         // Many threads share one model and one segment; TSan watches.
@@ -152,7 +152,7 @@ int main() {
                 const hi2::Effort effort{.k = 1 + own() % 50, .per_doc = per_doc};
                 hi2::SearchCost cost;
                 std::size_t expected_scored = 0;
-                const auto probed = searcher.probe(w.model, query.data(), clusters);
+                const auto probed = searcher.admission().probe(w.model, query.data(), clusters);
                 const auto hits = searcher.search(w.model, {&live, 1}, query.data(), probed, list, effort, cost);
                 const auto expected = slow_search(w, query.data(), terms, clusters, effort, residual, expected_scored);
                 CHECK(cost.n_scored == expected_scored);
@@ -191,7 +191,7 @@ int main() {
                 std::vector<hi2::Doc> some;
                 for (hi2::Doc doc = 0; doc < w.segment.n_docs; doc += 3)
                     if ((w.alive[doc >> 3] >> (doc & 7) & 1) != 0) some.push_back(doc);
-                const hi2::LiveSegment only{&w.segment, w.alive.data(), some};
+                const hi2::SegmentView only{&w.segment, w.alive.data(), some};
                 const auto chosen = searcher.search(w.model, {&only, 1}, query.data(), probed, list, effort, less);
                 CHECK(less.n_scored == some.size());
                 for (const hi2::Hit& hit : chosen) CHECK(hit.doc % 3 == 0);
@@ -220,7 +220,7 @@ int main() {
     std::vector<std::uint32_t> every(kTerms);
     for (std::uint32_t i = 0; i < kTerms; ++i) every[i] = i;
     const auto search_all = [&](hi2::SearchCost& cost) {
-        const auto probed = searcher.probe(w.model, query.data(), 2);
+        const auto probed = searcher.admission().probe(w.model, query.data(), 2);
         searcher.search(w.model, {&live, 1}, query.data(), probed, every, {.per_doc = 9}, cost);
     };
     hi2::SearchCost before, after;

@@ -1,3 +1,5 @@
+#include "hi2/wordpiece.h"
+
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -6,7 +8,6 @@
 
 #include "bindings.h"
 #include "hi2/parallel.h"
-#include "hi2/wordpiece.h"
 
 namespace hi2 {
 namespace {
@@ -60,7 +61,7 @@ nb::tuple encode(const WordPiece& pieces, nb::list texts, std::size_t max_tokens
 
 }  // namespace
 
-void bind_text(nb::module_& m) {
+void bind_wordpiece(nb::module_& m) {
     using namespace nb::literals;
     nb::class_<WordPiece>(m, "WordPiece", "BERT's uncased tokenizer.")
         .def(

@@ -1,0 +1,106 @@
+#include <nanobind/stl/optional.h>
+
+#include <cmath>
+
+#include "handles.h"
+#include "hi2/terms.h"
+#include "hi2/wordpiece.h"
+#include "ids.h"
+
+namespace hi2 {
+namespace {
+
+// Everything one query needs, bound once: model, segments, ids and, for BERT's vocabulary, the text path.
+class Reader {
+   public:
+    Reader(nb::object model, nb::list segments, nb::list ids, nb::object pieces,
+           std::optional<Array1<std::uint8_t>> dropped, std::optional<Array1<float>> mean_scores)
+        : kept_{model, nb::object(segments), nb::object(ids), pieces},
+          model_(nb::cast<const ModelHandle&>(model)),
+          views_(model_, segments),
+          pieces_(pieces.is_none() ? nullptr : &nb::cast<const WordPiece&>(pieces)),
+          dropped_(std::move(dropped)),
+          mean_scores_(std::move(mean_scores)) {
+        for (const nb::handle table : ids) ids_.push_back(&nb::cast<const Ids&>(table).table);
+        check(ids_.size() == views_.views.size(), "there must be one table of ids a segment");
+        check(pieces_ == nullptr || (dropped_ && mean_scores_ && dropped_->shape(0) == mean_scores_->shape(0)),
+              "the text path needs one mean score a term");
+    }
+
+    // (ids, scores, n_scored, n_term_lists). None where the query needs more than this: a vector that is not finite or
+    // has another dimension, or a text this tokenizer cannot answer.
+    nb::object search(Array1<float> query, nb::handle text, const Effort& asked, float largest) const {
+        if (query.shape(0) != model_.model.dim) return nb::none();
+        for (std::size_t t = 0; t < query.shape(0); ++t)
+            if (!(std::abs(query.data()[t]) <= largest)) return nb::none();
+        std::string_view characters;
+        const bool has_text = !text.is_none() && asked.terms > 0 && asked.per_doc > 0;
+        if (has_text) {
+            Py_ssize_t size = 0;
+            const char* data = PyUnicode_Check(text.ptr()) ? PyUnicode_AsUTF8AndSize(text.ptr(), &size) : nullptr;
+            if (data == nullptr || pieces_ == nullptr) {
+                PyErr_Clear();
+                return nb::none();
+            }
+            characters = {data, static_cast<std::size_t>(size)};
+        }
+        const Effort effort = asked.within(views_.n_docs);
+        const std::size_t clusters = effort.benefit ? 0 : effort.clusters;
+        SearchCost cost;
+        std::vector<Hit> hits;  // a copy: making Python objects may run code that searches on this thread
+        bool answered = false;
+        {
+            const nb::gil_scoped_release release;
+            thread_local std::vector<std::uint32_t> tokens;
+            thread_local std::vector<std::uint32_t> terms;
+            tokens.clear();
+            terms.clear();
+            bool plain = true;
+            if (has_text) {
+                plain = pieces_->encode(characters, tokens);
+                for (const std::uint32_t token : tokens) plain &= token < dropped_->shape(0);
+                if (plain) query_terms(tokens, as_span(*dropped_), as_span(*mean_scores_), effort.terms, terms);
+            }
+            if (plain) {
+                Searcher& searcher = this_threads_searcher();
+                const auto found = searcher.search(model_.model, views_.views, query.data(),
+                                                   searcher.admission().probe(model_.model, query.data(), clusters),
+                                                   terms, effort, cost);
+                hits.assign(found.begin(), found.end());
+            }
+            answered = plain;
+        }
+        if (!answered) return nb::none();
+        std::vector<float> scores(hits.size());
+        nb::object found = nb::steal(PyList_New(static_cast<Py_ssize_t>(hits.size())));
+        for (std::size_t i = 0; i < hits.size(); ++i) {
+            scores[i] = hits[i].score;
+            PyList_SET_ITEM(found.ptr(), static_cast<Py_ssize_t>(i),
+                            read_id(*ids_[hits[i].segment], hits[i].row).release().ptr());
+        }
+        return nb::make_tuple(found, to_numpy(std::move(scores)), cost.n_scored, cost.n_term_lists);
+    }
+
+   private:
+    nb::object kept_[4];  // what the references below read
+    const ModelHandle& model_;
+    SegmentViews views_;
+    const WordPiece* pieces_;
+    std::optional<Array1<std::uint8_t>> dropped_;
+    std::optional<Array1<float>> mean_scores_;
+    std::vector<const IdTable*> ids_;
+};
+
+}  // namespace
+
+void bind_reader(nb::module_& m) {
+    using namespace nb::literals;
+    nb::class_<Reader>(m, "Reader", "One state of an index, ready for single queries.")
+        .def(nb::init<nb::object, nb::list, nb::list, nb::object, std::optional<Array1<std::uint8_t>>,
+                      std::optional<Array1<float>>>(),
+             "model"_a, "segments"_a, "ids"_a, "pieces"_a.none(), "dropped"_a.none(), "mean_scores"_a.none())
+        .def("search", &Reader::search, "query"_a, "text"_a.none(), "effort"_a, "largest"_a,
+             "(ids, scores, n_scored, n_term_lists), or None where the query is not plain.");
+}
+
+}  // namespace hi2

@@ -1,0 +1,79 @@
+// Which documents does a query score? The union of the lists it opens: ranges of clusters, copies, terms.
+//
+// Three cases share this file. A plain query opens the clusters and terms it is given, whole. A query with a benefit
+// opens what its weighing admits (see hi2/weighing.h). A segment view with `only` replaces both by a list of documents.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "hi2/centroids.h"
+#include "hi2/effort.h"
+#include "hi2/model.h"
+#include "hi2/segment.h"
+#include "hi2/visited.h"
+#include "hi2/weighing.h"
+
+namespace hi2 {
+
+// The documents of an opened cluster in one segment.
+struct ClusterRange {
+    std::uint32_t cluster;
+    Doc begin;
+    Doc end;
+};
+
+// Reused from query to query. Spans are valid until the next call of the function that returned them.
+class Admission {
+   public:
+    // The n best clusters of a query, best first; equal scores by number.
+    std::span<const std::uint32_t> probe(const Model& model, const float* query, std::size_t n) {
+        if (model.n_clusters == 0) return {};
+        return model.centroids->nearest(query, n, scratch_);
+    }
+    // The same for many queries: out is (n_queries, n), n ≤ n_clusters.
+    void probe(const Model& model, const float* queries, std::size_t n_queries, std::size_t n, std::uint32_t* out) {
+        model.centroids->nearest(queries, n_queries, n, scratch_, out);
+    }
+
+    // Starts a query. An effort with a benefit chooses its own clusters; `clusters` is then not read. `clusters` and
+    // `terms` must outlive the query.
+    void begin(const Model& model, std::span<const SegmentView> segments, const float* query,
+               std::span<const std::uint32_t> clusters, std::span<const std::uint32_t> terms, const Effort& effort);
+
+    // Turns to segment `ordinal`: finds its ranges and lists, and prefetches the lists.
+    void open(std::size_t ordinal);
+    // The ranges of the opened segment, to be scored with their dead documents left out.
+    std::span<const ClusterRange> ranges() const { return ranges_; }
+    // The documents of the opened segment that are in no range: under copies and terms, or given. Each comes once, and
+    // all are alive.
+    std::span<const Doc> documents();
+
+    // Query terms that any document is filed under, in the segments opened so far.
+    std::size_t n_term_lists() const;
+    // Of the last query with a benefit.
+    const Weighing& weighing() const { return weighing_; }
+
+   private:
+    void collect();
+    void clear();
+
+    Centroids::Scratch scratch_;
+    Weighing weighing_;
+    Visited visited_;
+
+    std::span<const SegmentView> segments_;
+    std::span<const std::uint32_t> clusters_;  // opened whole
+    std::span<const std::uint32_t> terms_;     // opened whole
+    bool weighed_ = false;
+    std::uint32_t per_doc_ = 0;
+    std::vector<std::uint8_t> has_postings_;  // by position in terms_
+
+    std::size_t ordinal_ = 0;
+    std::vector<ClusterRange> ranges_;
+    std::vector<std::size_t> lists_;  // positions of terms_ in the segment's directory
+    std::vector<Doc> docs_;
+};
+
+}  // namespace hi2

@@ -1,0 +1,82 @@
+// What is the score of each candidate, and which k are the best? Codes are scored first; the best are then rescored by
+// the refine store.
+//
+// A residual code adds ⟨q, anchor⟩ of the document's cluster, computed once per query and cluster that needs it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "hi2/admission.h"
+#include "hi2/codec.h"
+#include "hi2/damaged.h"
+#include "hi2/effort.h"
+#include "hi2/model.h"
+#include "hi2/segment.h"
+#include "hi2/topk.h"
+
+namespace hi2 {
+
+// Reused from query to query. Segments are named by their ordinal among those of the query.
+class Scorer {
+   public:
+    // Starts a query; of its candidates the first `effort.budget` are scored.
+    void begin(const Model& model, std::span<const SegmentView> segments, const float* query, const Effort& effort);
+
+    // Scores the living documents of a range, in sequence.
+    void score_range(std::uint32_t ordinal, const ClusterRange& range);
+    // Scores documents one by one; all are alive.
+    void score_documents(std::uint32_t ordinal, std::span<const Doc> docs);
+
+    // The hits in order, rescored where the effort asks for it; valid until the next query.
+    std::span<const Hit> finish();
+    std::size_t n_scored() const { return n_scored_; }
+
+    // Codec (or refine) scores of some documents of one segment, apart from any query that was begun.
+    void scores(const Model& model, const Segment& segment, const float* query, bool refine, std::span<const Doc> docs,
+                float* out);
+
+   private:
+    void use(const Model& model, const float* query);
+    float anchor_score(std::uint32_t cluster);
+    void score_alive(std::uint32_t ordinal, Doc begin, Doc end);
+    void gather(const Segment& segment, bool refine, std::span<const Doc> docs, float* out);
+    void refine();
+    // How many of n documents may still be scored; they count as scored.
+    std::size_t take(std::size_t n) {
+        n = std::min(n, n_left_);
+        n_left_ -= n;
+        n_scored_ += n;
+        return n;
+    }
+
+    // The arrival row of a document of the segments being searched.
+    auto row_of() const {
+        return [this](std::uint32_t ordinal, Doc doc) {
+            const Segment& segment = *segments_[ordinal].segment;
+            const std::uint64_t row = segment.rows[doc];
+            if (row >= segment.n_docs) throw Damaged("a document's row does not exist");
+            return static_cast<std::uint32_t>(row);
+        };
+    }
+
+    const Model* model_ = nullptr;
+    std::span<const SegmentView> segments_;
+    const float* query_ = nullptr;
+    std::size_t k_ = 0;
+    bool refines_ = false;
+    std::size_t n_scored_ = 0;
+    std::size_t n_left_ = 0;  // of the budget
+    TopK top_;
+    QueryState state_;
+    QueryState refine_state_;
+    std::vector<float> anchor_scores_;         // by cluster
+    std::vector<std::uint64_t> anchor_epoch_;  // the query that anchor_scores_ is of
+    std::uint64_t epoch_ = 0;
+    std::vector<Doc> alive_;  // of one block
+    std::vector<Doc> refine_docs_;
+    std::vector<float> scores_;  // of one block
+};
+
+}  // namespace hi2

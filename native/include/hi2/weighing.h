@@ -1,0 +1,65 @@
+// What does a query open when it weighs its lists? Documents with high enough log-odds, and of these, within a budget,
+// the most promising.
+//
+// Clusters are opened whole, for their own sake, down to the reach of documents under no query term. A term list gives
+// its documents down to the reach of its rarity. Both reaches count bins of clusters (see hi2/benefit.h).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "hi2/benefit.h"
+#include "hi2/effort.h"
+#include "hi2/model.h"
+#include "hi2/segment.h"
+#include "hi2/visited.h"
+
+namespace hi2 {
+
+class Weighing {
+   public:
+    // A document found under a query term, and what decides whether it is admitted.
+    struct Posting {
+        Doc doc;
+        std::uint32_t term;  // position among the query's terms
+        std::uint16_t bin;
+        bool cluster_in_reach;  // its cluster may be opened for its own sake
+    };
+    static_assert(sizeof(Posting) == 12);
+
+    // Weighs the lists of one query. `scores` has one score per cluster; `visited` is clear before and after. The
+    // effort has a benefit.
+    void weigh(std::span<const SegmentView> segments, std::span<const float> scores,
+               std::span<const std::uint32_t> terms, const Effort& effort, Visited& visited);
+
+    // The clusters opened for their own sake.
+    std::span<const std::uint32_t> clusters() const { return clusters_; }
+    // The documents a segment's term lists give, each once, under its rarest term.
+    std::span<const Posting> postings(std::size_t segment) const { return postings_[segment]; }
+    const ClusterBins& bins() const { return bins_; }
+    // How many bins each query term is opened down to. Within a budget a few documents beyond may be admitted.
+    std::span<const std::size_t> term_reach() const { return term_reach_; }
+    // Query terms that any document is filed under.
+    std::size_t n_term_lists() const { return by_rarity_.size(); }
+
+   private:
+    void weigh_terms(std::span<const SegmentView> segments, std::span<const std::uint32_t> terms, float cut);
+    void choose_clusters(std::size_t n_clusters, const Effort& effort);
+    void find_postings(const SegmentView& view, std::span<const std::uint32_t> terms, std::uint32_t per_doc,
+                       Visited& visited, std::vector<Posting>& postings);
+    void fit_budget(std::span<const SegmentView> segments, std::size_t budget);
+
+    ClusterBins bins_;
+    std::vector<std::uint32_t> clusters_;
+    std::vector<std::uint8_t> in_reach_;          // by cluster: among clusters_ before a budget removes some
+    std::vector<float> rarity_;                   // by position among the query's terms
+    std::vector<std::size_t> term_reach_;         // likewise
+    std::vector<std::uint32_t> by_rarity_;        // positions of the terms that have postings, the rarest first
+    std::vector<std::vector<Posting>> postings_;  // by segment
+    std::vector<std::uint32_t> n_postings_;       // by cluster; empty without a budget
+    std::vector<std::uint64_t> level_sizes_;
+    std::vector<std::size_t> lists_;  // positions of the query's terms in a segment's directory
+};
+
+}  // namespace hi2
