@@ -28,8 +28,8 @@ NB_MODULE(_native, m) {
         "simd_levels",
         [] {
             nb::list levels;
-            levels.append("scalar");
-            if (hi2::best_simd() == hi2::Simd::avx2) levels.append("avx2");
+            for (const hi2::Simd level : hi2::kSimdLevels)
+                if (hi2::has_simd(level)) levels.append(hi2::simd_name(level));
             return levels;
         },
         "The SIMD levels this machine can run.");

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 
@@ -21,7 +22,7 @@ bool has_popcnt_and_f16c(unsigned ecx) {  // of cpuid's leaf 1
 }
 #endif
 
-// The kernels of this level use popcnt and f16c too; a hypervisor may hide them.
+// The kernels of this level also use popcnt and f16c, which a hypervisor may hide.
 bool machine_has_avx2() {
 #if !defined(HI2_HAVE_AVX2)
     return false;
@@ -38,25 +39,54 @@ bool machine_has_avx2() {
 #endif
 }
 
+struct Level {
+    const char* name;
+    bool (*available)();
+};
+
+// In the order of the levels.
+constexpr Level kLevels[] = {
+    {"scalar", [] { return true; }},
+    {"avx2", machine_has_avx2},
+};
+static_assert(std::size(kLevels) == std::size(kSimdLevels));
+
+const Level& entry(Simd level) {
+    return kLevels[static_cast<std::size_t>(level)];
+}
+
 }  // namespace
+
+bool has_simd(Simd level) {
+    return entry(level).available();
+}
 
 Simd best_simd() {
     // Asked once: under a hypervisor a cpuid costs ten microseconds.
-    static const Simd best = machine_has_avx2() ? Simd::avx2 : Simd::scalar;
+    static const Simd best = [] {
+        Simd widest = Simd::scalar;
+        for (const Simd level : kSimdLevels)
+            if (has_simd(level)) widest = level;
+        return widest;
+    }();
     return best;
 }
 
 Simd parse_simd(const char* name) {
-    if (std::strcmp(name, "scalar") == 0) return Simd::scalar;
-    if (std::strcmp(name, "avx2") == 0) {
-        if (best_simd() == Simd::avx2) return Simd::avx2;
-        throw std::invalid_argument("SIMD level 'avx2' is not available on this machine; use 'scalar'");
+    std::string known;
+    for (const Simd level : kSimdLevels) {
+        if (std::strcmp(name, simd_name(level)) == 0) {
+            if (has_simd(level)) return level;
+            throw std::invalid_argument(std::string("SIMD level '") + name +
+                                        "' is not available on this machine; use 'scalar'");
+        }
+        known += (known.empty() ? "'" : " or '") + std::string(simd_name(level)) + "'";
     }
-    throw std::invalid_argument(std::string("SIMD level must be 'scalar' or 'avx2'. Got '") + name + "' instead");
+    throw std::invalid_argument("SIMD level must be " + known + ". Got '" + name + "' instead");
 }
 
 const char* simd_name(Simd level) {
-    return level == Simd::avx2 ? "avx2" : "scalar";
+    return entry(level).name;
 }
 
 Simd simd_level() {

@@ -64,7 +64,7 @@ class Lists {
           blob_(blob),
           universe_(universe),
           rank_bits_(rank_bits),
-          kernels_(&posting_kernels(level)) {}
+          kernels_(&postings_kernels(level)) {}
 
     const Directory& directory() const { return directory_; }
 
@@ -107,7 +107,7 @@ class Lists {
     const std::uint8_t* blob_ = nullptr;
     std::uint64_t universe_ = 0;
     unsigned rank_bits_ = 0;
-    const PostingKernels* kernels_ = nullptr;
+    const PostingsKernels* kernels_ = nullptr;
 };
 
 struct EncodedLists {

@@ -1,4 +1,7 @@
-// The one place where a level becomes a set of functions.
+// Which kernels serve a SIMD level? The widest an operation has at or below it.
+//
+// The build defines HI2_HAS_<operation>_<level> as 1 where kernels/<operation>/<level>.cpp exists for this processor,
+// else as 0. Every operation has a scalar file.
 #include "hi2/kernels/dot.h"
 #include "hi2/kernels/half.h"
 #include "hi2/kernels/postings.h"
@@ -6,26 +9,25 @@
 #include "hi2/kernels/sign.h"
 #include "hi2/kernels/sq8.h"
 
-#if defined(HI2_HAVE_AVX2)
-#define HI2_DISPATCH(Kernels, name)                               \
-    extern const Kernels name##_scalar;                           \
-    extern const Kernels name##_avx2;                             \
-    const Kernels& name##_kernels(Simd level) {                   \
-        return level == Simd::avx2 ? name##_avx2 : name##_scalar; \
-    }
-#else
-#define HI2_DISPATCH(Kernels, name)       \
-    extern const Kernels name##_scalar;   \
-    const Kernels& name##_kernels(Simd) { \
-        return name##_scalar;             \
-    }
-#endif
-
 namespace hi2 {
+
+#define HI2_LEVEL(Kernels, name, own)                \
+    if constexpr (HI2_HAS_##name##_##own) {          \
+        extern const Kernels name##_##own;           \
+        if (level >= Simd::own) return name##_##own; \
+    }
+
+// Levels beyond scalar, the widest first.
+#define HI2_DISPATCH(Kernels, name)                              \
+    extern const Kernels name##_scalar;                          \
+    const Kernels& name##_kernels([[maybe_unused]] Simd level) { \
+        HI2_LEVEL(Kernels, name, avx2)                           \
+        return name##_scalar;                                    \
+    }
 
 HI2_DISPATCH(DotKernels, dot)
 HI2_DISPATCH(HalfKernels, half)
-HI2_DISPATCH(PostingKernels, posting)
+HI2_DISPATCH(PostingsKernels, postings)
 HI2_DISPATCH(PqKernels, pq)
 HI2_DISPATCH(SignKernels, sign)
 HI2_DISPATCH(Sq8Kernels, sq8)

@@ -26,11 +26,11 @@ struct PostingCursor {
     std::uint64_t top = 0;   // the upper part of the last posting, which no earlier one exceeds
 };
 
-struct PostingKernels {
+struct PostingsKernels {
     // Decodes into docs and ranks, both kPostingChunk + kPostingSlack long; returns how many. 0: the high bits ended.
     std::size_t (*next)(PostingCursor& cursor, Doc* docs, std::uint32_t* ranks);
 };
 
-const PostingKernels& posting_kernels(Simd level);
+const PostingsKernels& postings_kernels(Simd level);
 
 }  // namespace hi2

@@ -1,7 +1,5 @@
 #include <immintrin.h>
 
-#include <algorithm>
-
 #include "hi2/kernels/half.h"
 
 namespace hi2 {
@@ -26,8 +24,10 @@ inline float dot(const float* query, const std::uint16_t* row, std::size_t dim) 
     if (t < dim) {
         alignas(16) std::uint16_t last[8] = {};
         alignas(32) float own[8] = {};
-        std::copy(row + t, row + dim, last);
-        std::copy(query + t, query + dim, own);
+        for (std::size_t l = 0; t + l < dim; ++l) {
+            last[l] = row[t + l];
+            own[l] = query[t + l];
+        }
         const __m256 wide = _mm256_cvtph_ps(_mm_load_si128(reinterpret_cast<const __m128i*>(last)));
         sum = _mm256_add_ps(sum, _mm256_mul_ps(_mm256_load_ps(own), wide));
     }
@@ -36,8 +36,8 @@ inline float dot(const float* query, const std::uint16_t* row, std::size_t dim) 
 
 void encode(const float* values, std::size_t n, std::uint16_t* out) {
     for (std::size_t i = 0; i < n; ++i) {
-        const __m128 value = _mm_set_ss(std::clamp(values[i], -kLargest, kLargest));
-        const __m128i half = _mm_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+        const float bounded = values[i] > kLargest ? kLargest : values[i] < -kLargest ? -kLargest : values[i];
+        const __m128i half = _mm_cvtps_ph(_mm_set_ss(bounded), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
         out[i] = static_cast<std::uint16_t>(_mm_cvtsi128_si32(half));
     }
 }

@@ -4,7 +4,7 @@
 
 namespace hi2 {
 
-extern const PostingKernels posting_scalar;
+extern const PostingsKernels postings_scalar;
 
 namespace {
 
@@ -48,7 +48,7 @@ std::size_t next(PostingCursor& c, Doc* docs, std::uint32_t* ranks) {
     const std::uint64_t n_left = c.n - c.seen;
     const std::uint64_t last = (c.seen + (n_left < kPostingChunk ? n_left : kPostingChunk) + 7) / 8;  // groups
     if (width > kWidest || static_cast<std::size_t>(c.limit - c.fields) < (last - 1) * width + kGroupReads)
-        return posting_scalar.next(c, docs, ranks);
+        return postings_scalar.next(c, docs, ranks);
 
     // The fields, eight at a time.
     alignas(32) std::uint32_t fields[kPostingChunk + 24];
@@ -95,7 +95,7 @@ std::size_t next(PostingCursor& c, Doc* docs, std::uint32_t* ranks) {
 
 }  // namespace
 
-extern const PostingKernels posting_avx2;
-const PostingKernels posting_avx2{next};
+extern const PostingsKernels postings_avx2;
+const PostingsKernels postings_avx2{next};
 
 }  // namespace hi2

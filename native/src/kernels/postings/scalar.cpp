@@ -23,7 +23,7 @@ std::size_t next(PostingCursor& c, Doc* docs, std::uint32_t* ranks) {
 
 }  // namespace
 
-extern const PostingKernels posting_scalar;
-const PostingKernels posting_scalar{next};
+extern const PostingsKernels postings_scalar;
+const PostingsKernels postings_scalar{next};
 
 }  // namespace hi2
