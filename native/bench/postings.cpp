@@ -3,10 +3,10 @@
 //   cmake -S . -B build -DHI2_PYTHON=OFF -DHI2_NATIVE_TESTS=ON && cmake --build build --target bench_postings
 //   build/bench_postings
 //
-// The same lists twice, in stores larger than the caches: compressed, and as one 32-bit integer a posting (28 bits of
+// The same lists twice, in stores larger than the caches: compressed, and as one 32-bit integer per posting (28 bits of
 // document, 4 of rank). Lists are visited in random order, either out of memory or again and again out of the caches,
-// and every posting is met as a search meets it: its rank compared, its document's bit tested and set. Lists four ahead
-// are prefetched, as the lists of a query are. Medians of repeats, interleaved.
+// and every posting is handled as in a search: its rank is compared, its document's bit tested and set. Lists are
+// prefetched four ahead, as a search prefetches the lists of a query. Medians of interleaved repeats.
 #include "hi2/postings.h"
 
 #include <algorithm>
@@ -122,7 +122,7 @@ void measure(std::size_t length) {
     const double cold = 1e9 / static_cast<double>(docs.size());
     const double warm = 1e7 / static_cast<double>(few_postings);
     std::printf(
-        "lists of %6zu: %.2f bytes a posting against 4; out of memory %.2f ns against %.2f; cached %.2f ns against "
+        "lists of %6zu: %.2f bytes per posting against 4; out of memory %.2f ns against %.2f; cached %.2f ns against "
         "%.2f%s\n",
         length, bytes, cold * median(times[0]), cold * median(times[1]), warm * median(times[2]),
         warm * median(times[3]), met[0] == met[1] ? "" : "  THEY DIFFER");

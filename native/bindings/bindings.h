@@ -44,9 +44,9 @@ NewArray<T> to_numpy(std::vector<T> values, std::initializer_list<std::size_t> s
     return NewArray<T>(owner->data(), shape, free);
 }
 
-// A packed argument is (bytes, bits, n); it must be as long as n fields and the padding need.
+// A packed argument is (bytes, bits, n). Its length must be exactly that of n fields and the padding.
 inline PackedView packed_view(const Array1<std::uint8_t>& bytes, unsigned bits, std::size_t n) {
-    check(bits <= kMaxPackedBits, "packed arrays have at most 57 bits a value");
+    check(bits <= kMaxPackedBits, "packed arrays have at most 57 bits per value");
     check(n < (std::size_t{1} << 40), "a packed array has fewer than 2^40 values");
     check(bytes.shape(0) == packed_bytes(n, bits), "a packed array is not as long as its count and width say");
     return {bytes.data(), bits, n};

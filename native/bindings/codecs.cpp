@@ -70,7 +70,7 @@ void bind_codecs(nb::module_& m) {
             "sq8",
             [](Array1<float> middle, Array1<float> step) {
                 check(middle.shape(0) >= 1 && middle.shape(0) <= 1u << 20, "dim must be between 1 and 2^20");
-                check(step.shape(0) == middle.shape(0), "there must be one step a dimension");
+                check(step.shape(0) == middle.shape(0), "there must be one step per dimension");
                 for (const float s : as_span(step)) check(s > 0.0f && s <= kLargest, "steps must be positive");
                 for (const float m : as_span(middle)) check(std::abs(m) <= kLargest, "the middle must be finite");
                 return CodecHandle{make_sq8(middle.shape(0), middle.data(), step.data())};
@@ -82,7 +82,7 @@ void bind_codecs(nb::module_& m) {
                 const std::size_t dim = middle.shape(0);
                 check(dim >= 1 && dim <= 1u << 20, "dim must be between 1 and 2^20");
                 check(bits >= 1 && bits <= 8, "bits must be between 1 and 8");
-                check(signs.shape(1) == dim, "there must be one sign a dimension");
+                check(signs.shape(1) == dim, "there must be one sign per dimension");
                 for (const float m : as_span(middle)) check(std::abs(m) <= kLargest, "the middle must be finite");
                 return CodecHandle{make_rabitq({dim, bits, middle.data(), signs.shape(0), signs.data()})};
             },

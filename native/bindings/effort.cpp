@@ -10,7 +10,7 @@
 namespace hi2 {
 namespace {
 
-// Made anew by every search, so by placement: nb::new_ would be called twice.
+// Every search makes an effort, so it is constructed in place: nb::new_ costs two calls.
 void make_effort(Effort* self, std::size_t k, std::size_t clusters, std::size_t terms, std::uint32_t per_doc,
                  std::size_t depth, const std::optional<Array1<float>>& benefit, float cut,
                  std::optional<std::size_t> budget) {

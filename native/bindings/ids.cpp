@@ -76,7 +76,7 @@ void bind_ids(nb::module_& m) {
                 Ids ids;
                 ids.table.n = lengths.shape(0) / length_bytes;
                 check(positions.shape(0) == (ids.table.n + kIdBlock - 1) / kIdBlock,
-                      "there must be one position a block of ids");
+                      "there must be one position per block of ids");
                 ids.table.lengths = lengths.data();
                 ids.table.length_bytes = length_bytes;
                 ids.table.positions = positions.data();

@@ -1,4 +1,4 @@
-// Python's door to the native code: arguments are checked here, the GIL is released here, nothing else happens here.
+// The Python module. Bindings check arguments, release the GIL and call the native code; they do nothing else.
 #include <nanobind/nanobind.h>
 
 #include "bindings.h"

@@ -6,7 +6,7 @@ namespace hi2 {
 namespace {
 
 NewArray<std::uint8_t> pack_array(Array1<std::uint64_t> values, unsigned bits) {
-    check(bits <= kMaxPackedBits, "packed arrays have at most 57 bits a value");
+    check(bits <= kMaxPackedBits, "packed arrays have at most 57 bits per value");
     for (const std::uint64_t value : as_span(values)) check((value >> bits) == 0, "a value needs more bits");
     return to_numpy(pack(as_span(values), bits));
 }

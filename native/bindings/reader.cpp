@@ -10,7 +10,7 @@
 namespace hi2 {
 namespace {
 
-// Everything one query needs, bound once: model, segments, ids and, for BERT's vocabulary, the text path.
+// Answers single queries over one state of an index: model, segments, ids and, for BERT's vocabulary, the tokenizer.
 class Reader {
    public:
     Reader(nb::object model, nb::list segments, nb::list ids, nb::object pieces,
@@ -22,9 +22,9 @@ class Reader {
           dropped_(std::move(dropped)),
           mean_scores_(std::move(mean_scores)) {
         for (const nb::handle table : ids) ids_.push_back(&nb::cast<const Ids&>(table).table);
-        check(ids_.size() == views_.views.size(), "there must be one table of ids a segment");
+        check(ids_.size() == views_.views.size(), "there must be one table of ids per segment");
         check(pieces_ == nullptr || (dropped_ && mean_scores_ && dropped_->shape(0) == mean_scores_->shape(0)),
-              "the text path needs one mean score a term");
+              "the text path needs one mean score per term");
     }
 
     // (ids, scores, n_scored, n_term_lists). None where the query needs more than this: a vector that is not finite or

@@ -17,7 +17,8 @@ nb::tuple search_batch(const ModelHandle& model, nb::list segments, Array2<float
                        std::size_t threads) {
     const std::size_t n = queries.shape(0);
     check(queries.shape(1) == model.model.dim, "queries do not have the index's dimension");
-    check(term_offsets.shape(0) == n + 1 && term_offsets.data()[0] == 0, "one offset a query and one more are needed");
+    check(term_offsets.shape(0) == n + 1 && term_offsets.data()[0] == 0,
+          "one offset per query and one more are needed");
     for (std::size_t i = 0; i < n; ++i)
         check(term_offsets.data()[i] <= term_offsets.data()[i + 1], "term offsets must not fall");
     check(term_offsets.data()[n] == terms.shape(0), "term offsets must end at the number of terms");

@@ -13,7 +13,7 @@ SegmentHandle make_segment(std::size_t n_docs, Array2<std::uint8_t> codes,
     SegmentHandle handle;
     Segment& segment = handle.segment;
     check(n_docs < (std::size_t{1} << 32), "a segment has fewer than 2^32 documents");
-    check(codes.shape(0) == n_docs, "there must be one code a document");
+    check(codes.shape(0) == n_docs, "there must be one code per document");
     segment.n_docs = n_docs;
     segment.codes = codes.data();
     segment.rows = packed_view(rows, row_bits, n_docs);
@@ -21,7 +21,7 @@ SegmentHandle make_segment(std::size_t n_docs, Array2<std::uint8_t> codes,
     handle.n_clusters = n_clusters;
     handle.arrays = {nb::cast(codes), nb::cast(rows)};
     if (refine_codes) {
-        check(refine_codes->shape(0) == n_docs, "there must be one refine code a document");
+        check(refine_codes->shape(0) == n_docs, "there must be one refine code per document");
         segment.refine_codes = refine_codes->data();
         handle.refine_bytes = refine_codes->shape(1);
         handle.arrays.push_back(nb::cast(*refine_codes));

@@ -37,7 +37,7 @@ void bind_terms(nb::module_& m) {
         [](Array1<std::uint32_t> tokens, Array1<std::uint64_t> offsets, Array1<std::uint8_t> dropped,
            Array1<float> mean_scores, std::size_t n) {
             check_offsets(offsets, tokens.shape(0));
-            check(mean_scores.shape(0) == dropped.shape(0), "there must be one mean score a term");
+            check(mean_scores.shape(0) == dropped.shape(0), "there must be one mean score per term");
             for (const std::uint32_t token : as_span(tokens))
                 check(token < dropped.shape(0), "a token is outside the vocabulary");
             std::vector<std::uint64_t> bounds{0};
@@ -60,7 +60,7 @@ void bind_terms(nb::module_& m) {
            Array1<std::uint32_t> limits, std::size_t threads) {
             check_offsets(offsets, terms.shape(0));
             check(scores.shape(0) == terms.shape(0), "terms and scores differ in length");
-            check(limits.shape(0) + 1 == offsets.shape(0), "one limit a row is needed");
+            check(limits.shape(0) + 1 == offsets.shape(0), "one limit per row is needed");
             TopTerms top = [&] {
                 const nb::gil_scoped_release release;
                 return top_terms(as_span(offsets), as_span(terms), as_span(scores), as_span(limits), threads);
@@ -73,7 +73,7 @@ void bind_terms(nb::module_& m) {
         "average",
         [](Array2<std::int8_t> vectors, Array1<float> scales, Array1<std::uint32_t> tokens,
            Array1<std::uint64_t> offsets, std::size_t threads) {
-            check(vectors.shape(0) == scales.shape(0), "there must be one scale a token");
+            check(vectors.shape(0) == scales.shape(0), "there must be one scale per token");
             check_offsets(offsets, tokens.shape(0));
             for (const std::uint32_t token : as_span(tokens)) check(token < scales.shape(0), "a token has no vector");
             const std::size_t n = offsets.shape(0) - 1;

@@ -12,24 +12,24 @@
 namespace hi2 {
 namespace {
 
-// With fewer centroids the full product costs less than the rest of a query.
-constexpr std::size_t kFewest = 128;
-// Nor do bytes help where numbers are so large that their products overflow, or dimensions so many that a query's
-// weights are left with no bits.
-constexpr float kLargest = 1e16f;
-constexpr std::int32_t kCoarsest = 127;
-// Centroids that meet all queries of a batch before the next are read: 128 of 768 floats stay in the second-level
-// cache.
+// With fewer centroids than this the full product costs less than the rest of a query.
+constexpr std::size_t kMinCentroids = 128;
+// Larger components could overflow in products of codes.
+constexpr float kMaxComponent = 1e16f;
+// With a lower limit (see sq8_query_limit), in many dimensions, the weights of a query would have too few bits.
+constexpr std::int32_t kMinQueryLimit = 127;
+// Centroids that are multiplied with all queries of a batch before the next are read: 128 of 768 floats stay in the
+// second-level cache.
 constexpr std::size_t kTile = 128;
 
 }  // namespace
 
 void Centroids::quantise() const {
-    if (sq8_query_limit(dim_) < kCoarsest) return;
+    if (sq8_query_limit(dim_) < kMinQueryLimit) return;
     std::vector<float> low(rows_, rows_ + dim_);
     std::vector<float> high = low;
     for (std::size_t i = 0; i < n_ * dim_; ++i) {
-        if (!(std::abs(rows_[i]) <= kLargest)) return;  // damaged: the full product orders what it can
+        if (!(std::abs(rows_[i]) <= kMaxComponent)) return;  // damaged: the full product orders what it can
         low[i % dim_] = std::min(low[i % dim_], rows_[i]);
         high[i % dim_] = std::max(high[i % dim_], rows_[i]);
         largest_ = std::max(largest_, std::abs(rows_[i]));
@@ -46,8 +46,8 @@ void Centroids::quantise() const {
     codec_ = std::move(codec);
 }
 
-// How far a code's score can be from the exact one: half a step in every dimension, the rounding of the query's
-// weights, and float32's own.
+// A bound on the difference between a code's score and the exact one: half a step in every dimension, the rounding of
+// the query's weights, and that of float32.
 float Centroids::error(const float* query) const {
     double steps = 0.0;
     double most = 0.0;
@@ -63,7 +63,7 @@ float Centroids::error(const float* query) const {
     return static_cast<float>(0.51 * steps + rounding + float32);
 }
 
-// scratch.order becomes the best of the numbers it holds, best first.
+// Moves the `wanted` best of scratch.order to its front, best first.
 void Centroids::best(std::span<float> scores, std::size_t wanted, Scratch& scratch) {
     std::vector<std::uint32_t>& order = scratch.order;
     const auto nearer = [&](std::uint32_t a, std::uint32_t b) {
@@ -74,7 +74,8 @@ void Centroids::best(std::span<float> scores, std::size_t wanted, Scratch& scrat
     std::sort(order.begin(), end, nearer);
 }
 
-// The numbers that can be among the best; a damaged centroid may score NaN, which no ordering survives, and comes last.
+// Puts the centroids that can be among the best into scratch.order. A damaged centroid may score NaN, which breaks any
+// ordering: it becomes -inf.
 void Centroids::candidates(std::span<float> scores, std::size_t wanted, Scratch& scratch) {
     for (float& score : scores)
         if (score != score) score = -std::numeric_limits<float>::infinity();
@@ -93,7 +94,7 @@ std::span<const std::uint32_t> Centroids::nearest(const float* query, std::size_
     scores.resize(n_);
     const DotKernels& dot = dot_kernels(simd_level());
     bool exact = true;
-    if (n_ >= kFewest && 4 * wanted <= n_) {
+    if (n_ >= kMinCentroids && 4 * wanted <= n_) {
         std::call_once(once_, [&] { quantise(); });
         exact = codec_ == nullptr;
     }
@@ -104,7 +105,7 @@ std::span<const std::uint32_t> Centroids::nearest(const float* query, std::size_
         close.clear();
         for (std::size_t i = 0; i < n_; ++i)
             if (scores[i] >= bound) close.push_back(static_cast<Doc>(i));
-        exact = close.size() < wanted;  // never with finite numbers
+        exact = close.size() < wanted;  // impossible while all scores are finite
     }
     if (exact) {
         dot.tile(query, 1, rows_, n_, dim_, scores.data(), n_);
@@ -122,8 +123,8 @@ std::span<const std::uint32_t> Centroids::nearest(const float* query, std::size_
 std::span<const float> Centroids::scores(const float* query, Scratch& scratch) const {
     std::vector<float>& scores = scratch.scores;
     scores.resize(n_);
-    if (n_ >= kFewest) std::call_once(once_, [&] { quantise(); });
-    if (n_ >= kFewest && codec_ != nullptr) {
+    if (n_ >= kMinCentroids) std::call_once(once_, [&] { quantise(); });
+    if (n_ >= kMinCentroids && codec_ != nullptr) {
         codec_->prepare(query, scratch.state);
         codec_->scan(scratch.state, codes_.data(), 0, n_, scores.data());
     } else {

@@ -9,7 +9,7 @@
 namespace hi2 {
 namespace {
 
-// 64 vectors meet 128 anchors at a time: at 384 dimensions both fit the second-level cache together.
+// Blocks of 64 vectors against 128 anchors: at 384 dimensions both fit the second-level cache together.
 constexpr std::size_t kVectors = 64;
 constexpr std::size_t kAnchors = 128;
 

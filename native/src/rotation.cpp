@@ -9,7 +9,7 @@ namespace {
 // The Hadamard transform, unscaled; n is a power of two.
 void hadamard(float* x, std::size_t n) {
     std::size_t done = 1;
-    if (n >= 4) {  // the first two steps together, in registers
+    if (n >= 4) {  // the first two steps at once, in registers
         for (std::size_t i = 0; i < n; i += 4) {
             const float a = x[i] + x[i + 1];
             const float b = x[i] - x[i + 1];

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kChunk = 1024;
 
-// make(first, last) for every chunk of rows, on several threads, and the parts one behind the other.
+// Runs make(first, last) for every chunk of rows, on several threads, and concatenates the parts.
 template <class Part, class Make, class Append>
 Part by_chunks(std::size_t n_rows, std::size_t threads, Make&& make, Append&& append) {
     std::vector<Part> parts(std::max<std::size_t>(1, (n_rows + kChunk - 1) / kChunk));

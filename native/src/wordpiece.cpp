@@ -56,7 +56,7 @@ Characters::Meaning hangul(char32_t c) {
 }  // namespace
 
 Characters::Characters(std::span<const std::uint32_t> rows) : pages_(kCodes / kPage, 0), meanings_(kPage) {
-    // Page 0 of meanings is shared by all pages of plain letters; n == 0 there stands for the character itself.
+    // All pages of plain letters share page 0 of meanings, where n == 0 means the character itself.
     for (Meaning& meaning : meanings_) meaning = {letter, 0, {}};
     for (std::size_t r = 0; r < rows.size(); r += kRow) {
         const std::uint32_t* row = rows.data() + r;

@@ -1,4 +1,4 @@
-// Texts as weighted averages of token vectors: what the static encoder computes.
+// The vector of a text as the sum of its token vectors: what the static encoder computes.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ struct TokenVectors {
     std::size_t dim;
 };
 
-// out[i] (n, dim) is the sum of the vectors of text i's tokens, at unit length; zero for a text without tokens.
-// Tokens of text i are tokens[offsets[i] .. offsets[i+1]); every token must exist. Sums run in the order of the tokens,
-// so a text's vector does not depend on its company.
+// out is (n, dim): row i is the sum of the vectors of text i's tokens, scaled to unit length, or zero for a text
+// without tokens. Tokens of text i are tokens[offsets[i] .. offsets[i+1]); every token must exist. Sums run in the
+// order of the tokens, so a text's vector does not depend on the other texts or on the number of threads.
 void average(const TokenVectors& table, std::span<const std::uint32_t> tokens, std::span<const std::uint64_t> offsets,
              std::size_t threads, float* out);
 

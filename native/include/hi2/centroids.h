@@ -1,9 +1,9 @@
-// Which clusters does a query open? Those with the largest inner products, found by bytes and settled by floats.
+// Which clusters are nearest to a query? Those whose centroids have the largest inner products with it.
 //
-// A float32 product with every centroid reads 4 · n · dim bytes for each query. Byte codes read a quarter and bound
-// their own error, so that only the centroids whose code comes within the bound of the last place are scored exactly:
-// the answer is always that of the full product. Queries that come together take the full product, a block of centroids
-// at a time, which reads every centroid once for all of them.
+// A float32 product with every centroid reads 4 · n · dim bytes per query. Byte codes read a quarter of that and have a
+// known error bound. So codes are scored first, and only the centroids within the bound of the last place are scored
+// exactly: the answer is always that of the full product. A batch of queries takes the full product, one block of
+// centroids at a time, which reads each centroid once for the whole batch.
 #pragma once
 
 #include <cstdint>
@@ -32,10 +32,11 @@ class Centroids {
         QueryState state;
     };
 
-    // The `wanted` best centroids, best first; equal scores by number. Valid until the scratch is used again.
+    // The `wanted` best centroids, best first; of equal scores the lower number comes first. Valid until the scratch is
+    // used again.
     std::span<const std::uint32_t> nearest(const float* query, std::size_t wanted, Scratch& scratch) const;
 
-    // The scores of all centroids, by bytes where there are many; valid until the scratch is used again.
+    // The scores of all centroids, from byte codes where there are many. Valid until the scratch is used again.
     std::span<const float> scores(const float* query, Scratch& scratch) const;
 
     // `nearest` for n queries: those of query i are out[i·wanted …], wanted ≤ size().
@@ -50,9 +51,9 @@ class Centroids {
     const float* rows_;
     std::size_t n_;
     std::size_t dim_;
-    // Made by the first query that has use for it, so that opening an index stays instant.
+    // The first query that needs the byte codes makes them, so that opening an index stays instant.
     mutable std::once_flag once_;
-    mutable std::unique_ptr<Codec> codec_;  // null: too few, or not finite
+    mutable std::unique_ptr<Codec> codec_;  // null: codes do not help here (see quantise)
     mutable std::vector<std::uint8_t> codes_;
     mutable std::vector<float> step_;
     mutable float largest_ = 0;  // |component| of any centroid

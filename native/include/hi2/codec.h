@@ -1,6 +1,7 @@
 // What a codec must do natively: encode vectors, and score codes for a query it has prepared.
 //
-// A residual code adds ⟨q, anchor⟩ of the document's cluster to its score; the search does that, codecs do not know.
+// The score of a residual code needs ⟨q, anchor⟩ of the document's cluster added. Scoring does that (hi2/scoring.h); a
+// codec does not know whether its vectors are residuals.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@
 
 namespace hi2 {
 
-// Whatever a codec needs to know of a query; laid out by the codec.
+// What a codec computes from a query before it scores codes. Each codec has its own layout.
 using QueryState = std::vector<std::byte>;
 
 class Codec {
@@ -25,7 +26,7 @@ class Codec {
     // Codes of n vectors; out has n · code_bytes() bytes.
     virtual void encode(const float* vectors, std::size_t n, std::uint8_t* out) const = 0;
 
-    // Fills `state` with whatever scan and gather need for this query.
+    // Fills `state` with what scan and gather need for this query.
     virtual void prepare(const float* query, QueryState& state) const = 0;
     // out[i] = score of document begin + i for i < n.
     virtual void scan(const QueryState& state, const std::uint8_t* codes, Doc begin, std::size_t n,

@@ -1,4 +1,4 @@
-// How stored bytes that contradict themselves are reported; bindings turn it into hi2.FormatError.
+// Thrown where stored bytes contradict themselves; bindings turn it into hi2.FormatError.
 #pragma once
 
 #include <stdexcept>

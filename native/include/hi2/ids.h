@@ -1,7 +1,8 @@
-// The users' names of documents, in arrival order: read by row, found by binary search.
+// The users' ids of documents, in arrival order: read by row, found by binary search.
 //
-// A table is integers, or UTF-8 strings kept as lengths (the narrowest integer that holds the longest) with an absolute
-// position every kIdBlock rows. by_id lists the documents in order of their ids; rows turns a document into its row.
+// Ids are integers or UTF-8 strings. Strings are stored as their lengths (in the narrowest integer that holds the
+// longest) and an absolute position every kIdBlock rows. by_id lists the documents in the order of their ids; rows maps
+// a document to its row.
 #pragma once
 
 #include <cstdint>

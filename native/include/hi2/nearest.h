@@ -1,4 +1,4 @@
-// The best anchors of every vector: φ(D) = argmax ⟨e_D, e_C⟩ (§4.1 of the paper), and the runners-up.
+// Which anchors are nearest to each vector? φ(D) = argmax ⟨e_D, e_C⟩ (§4.1 of the paper), and the next best.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace hi2 {
 
-// labels and scores are (n, n_best), best first; equal scores by the lower anchor. n_best ≤ n_anchors.
+// labels and scores are (n, n_best), best first; of equal scores the lower anchor comes first. n_best ≤ n_anchors.
 void nearest(const float* vectors, std::size_t n, const float* anchors, std::size_t n_anchors, std::size_t dim,
              std::size_t n_best, std::size_t threads, std::uint32_t* labels, float* scores);
 

@@ -1,7 +1,7 @@
 // Fixed-width bit fields: value i occupies bits [i·bits, (i+1)·bits) of a little-endian bit string.
 //
-// An array of ordinals below n needs ⌈log2 n⌉ bits a value instead of 32. Every packed array is followed by kPadding
-// bytes, so that a field is one unaligned 64-bit load.
+// An array of ordinals below n needs ⌈log2 n⌉ bits per value instead of 32. kPadding bytes follow every packed array,
+// so that a field is one unaligned 64-bit load.
 #pragma once
 
 #include <bit>
@@ -33,7 +33,7 @@ inline std::uint64_t read_field(const std::uint8_t* data, unsigned bits, std::ui
     return (load64(data + (at >> 3)) >> (at & 7)) & low_mask(bits);
 }
 
-// ORs `value` into place; the bytes must be zero there.
+// Writes by OR: the bits must be zero before.
 inline void write_field(std::uint8_t* data, unsigned bits, std::uint64_t i, std::uint64_t value) {
     const std::uint64_t at = i * bits;
     std::uint64_t rest = value << (at & 7);

@@ -1,4 +1,4 @@
-// Work shared by a few threads. Threads live for one call, so there is nothing to rebuild after a fork.
+// Runs work on a few threads. They live for one call, so there is nothing to rebuild after a fork.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ void parallel_for(std::size_t n, std::size_t threads, Work&& work) {
     try {
         for (std::size_t t = 1; t < threads; ++t) helpers.emplace_back(run);
     } catch (const std::system_error&) {
-        // The machine gives no more threads: the ones there are do the work.
+        // The system starts no more threads: those that run do all the work.
     }
     run();
     for (std::thread& helper : helpers) helper.join();

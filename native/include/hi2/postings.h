@@ -1,9 +1,12 @@
 // Lists of documents under keys (terms, or clusters for boundary copies), compressed.
 //
-// A list is  varint n | n fields of (low_bits + rank_bits) | high bits : Elias-Fano over the documents (Vigna, WSDM
-// 2013) with the rank of the key in its document beside the low bits, so that one load gives both. low_bits =
-// ⌊log2(universe / n)⌋; document i sets bit (doc_i >> low_bits) + i of the high bits. Measured beside block
-// bit-packing, patched frames, byte-aligned and Rice codes: see the README of this folder's source.
+// A list is
+//
+//     varint n | n fields of (low_bits + rank_bits) | high bits
+//
+// This is Elias-Fano over the documents (Vigna, WSDM 2013), with the rank of the key in its document beside the low
+// bits, so that one load gives both. low_bits = ⌊log2(universe / n)⌋; document i sets bit (doc_i >> low_bits) + i of
+// the high bits. src/postings/README.md compares other codes.
 //
 // Decoding never reads outside the blob and never yields a document ≥ universe, whatever the bytes are.
 #pragma once
@@ -88,7 +91,7 @@ class Lists {
     // else: damage elsewhere in the list goes unnoticed.
     bool contains(std::size_t i, Doc doc) const;
 
-    // Asks for the first bytes of list i ahead of decoding it.
+    // Prefetches the first and the last bytes of list i.
     void prefetch(std::size_t i) const {
 #if defined(__GNUC__)
         __builtin_prefetch(blob_ + directory_.begin(i));
@@ -100,7 +103,7 @@ class Lists {
 
    private:
     PostingCursor open(std::size_t i) const;
-    // Throws Damaged unless there are postings and all name documents of the universe.
+    // Throws Damaged unless there are postings and all of them are documents of the universe.
     void check(const PostingCursor& cursor, const Doc* docs, std::size_t count) const;
 
     Directory directory_;

@@ -1,4 +1,5 @@
-// A random rotation that costs dim · log dim: signs flipped and Hadamard transforms of overlapping windows, in turns.
+// A random rotation that costs dim · log dim: in each round, signs are flipped and one window is Hadamard-transformed.
+// Windows alternate between the first and the last dimensions, and overlap.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Documents as bags of terms: counting tokens, and choosing the best-scored terms.
+// Documents and queries as bags of terms: tokens are counted, and the best terms chosen.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ struct TermCounts {
     std::vector<std::uint32_t> lengths;  // tokens kept, with repeats
 };
 
-// Tokens of document i are tokens[offsets[i] .. offsets[i+1]); those with dropped[token] != 0 are left out.
-// Every token must be < dropped.size().
+// Counts the tokens of each document. Those of document i are tokens[offsets[i] .. offsets[i+1]), without those that
+// have dropped[token] != 0. Every token must be < dropped.size().
 TermCounts count_terms(std::span<const std::uint32_t> tokens, std::span<const std::uint64_t> offsets,
                        std::span<const std::uint8_t> dropped, std::size_t threads = 1);
 
-// The min(per_doc, limits[i]) highest-scored terms of each row, best first; equal scores by the lower term.
-// Terms with a score ≤ 0 are never chosen. `chosen` receives positions into the row's pairs.
+// The limits[i] highest-scored terms of each row, best first; of equal scores the lower term comes first. Terms with a
+// score ≤ 0 are never chosen. `chosen` holds positions in `terms`.
 struct TopTerms {
     std::vector<std::uint64_t> offsets;
     std::vector<std::uint64_t> chosen;
@@ -29,8 +29,8 @@ struct TopTerms {
 TopTerms top_terms(std::span<const std::uint64_t> offsets, std::span<const std::uint32_t> terms,
                    std::span<const float> scores, std::span<const std::uint32_t> limits, std::size_t threads = 1);
 
-// The terms a query opens: its distinct tokens that are not dropped, in order, or the n best by mean score where there
-// are more. Every token must be < dropped.size(). Appends to `out`.
+// Appends the terms a query opens to `out`: its distinct tokens that are not dropped, in order. Where there are more
+// than n, the n with the highest mean score, best first. Every token must be < dropped.size().
 void query_terms(std::span<const std::uint32_t> tokens, std::span<const std::uint8_t> dropped,
                  std::span<const float> mean_scores, std::size_t n, std::vector<std::uint32_t>& out);
 

@@ -26,7 +26,8 @@ inline bool better(const Hit& a, const Hit& b) {
     return a.segment != b.segment ? a.segment < b.segment : a.row < b.row;
 }
 
-// The k-th largest of more than k scores, none of them NaN; `sample` is scratch. A histogram leaves few to compare.
+// The k-th largest of more than k scores, none of them NaN; `sample` is scratch. A histogram leaves few scores to
+// compare with each other.
 inline float kth_largest(std::span<const float> scores, std::size_t k, std::vector<float>& sample) {
     constexpr std::size_t kBins = 256;
     const auto [low, high] = std::minmax_element(scores.begin(), scores.end());
@@ -34,7 +35,7 @@ inline float kth_largest(std::span<const float> scores, std::size_t k, std::vect
     const float scale = (static_cast<float>(kBins) - 0.5f) / (*high - from);
     if (*high == from) return from;
     sample.clear();
-    if (std::isfinite(scale) && std::isfinite(*high - from)) {  // neither end infinite, nor too far apart
+    if (std::isfinite(scale) && std::isfinite(*high - from)) {  // both ends finite, and their distance too
         const auto bin = [&](float score) { return static_cast<std::size_t>((score - from) * scale); };
         std::array<std::uint32_t, kBins> counts{};
         for (const float score : scores) ++counts[bin(score)];
@@ -50,9 +51,9 @@ inline float kth_largest(std::span<const float> scores, std::size_t k, std::vect
     return *at;
 }
 
-// Keeps everything that may be among the k best and cuts back when there is too much of it. A cut finds the k-th score
-// by a histogram, so most scores are looked at three times and never compared with each other. Rows are asked for only
-// where they decide: of hits that are kept, and of equal scores at the cut.
+// Collects everything that may be among the k best, and removes the rest when there is too much. A cut finds the k-th
+// score by a histogram, so most scores are read three times and never compared with each other. Rows are read only
+// where they decide: for the final hits, and for equal scores at the cut.
 class TopK {
    public:
     struct Place {
@@ -67,7 +68,7 @@ class TopK {
         places_.clear();
     }
 
-    // row(segment, doc) is the document's arrival row. A NaN is never among the best.
+    // row(segment, doc) gives the document's arrival row. A NaN is never among the best.
     template <class Row>
     void push(float score, std::uint32_t segment, Doc doc, Row&& row) {
         if (!(score >= floor_)) return;
@@ -79,7 +80,7 @@ class TopK {
         }
     }
 
-    // Scores of the k best, in the order they were pushed; the caller may change them and then narrow.
+    // Scores of the k best, in the order they were pushed. The caller may change them and then call narrow.
     template <class Row>
     std::vector<float>& cut(Row&& row) {
         if (scores_.size() > k_) keep_best(row);
@@ -98,7 +99,7 @@ class TopK {
         return hits_;
     }
 
-    // The documents that are left have other scores now, and fewer are to be kept. A NaN goes.
+    // Continues with a smaller k after the caller changed the scores. A score that became NaN is removed.
     void narrow(std::size_t k) {
         k_ = k;
         std::size_t kept = 0;
@@ -123,7 +124,7 @@ class TopK {
             n_better += score > last;
             n_ties += score == last;
         }
-        // Of the documents that tie for the last places those that arrived first are kept.
+        // Of the documents that tie for the last places, those that arrived first are kept.
         const std::size_t wanted = k_ - n_better;
         Hit bound{last, std::numeric_limits<std::uint32_t>::max(), std::numeric_limits<std::uint32_t>::max(), 0};
         if (n_ties > wanted) {

@@ -1,4 +1,4 @@
-// What a document is called inside a segment. Kernels include this, so it includes nothing that has code.
+// How documents are numbered. Kernels include this, so it includes nothing that has code.
 #pragma once
 
 #include <cstddef>

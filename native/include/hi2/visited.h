@@ -1,4 +1,4 @@
-// Which documents a query has already met: one bit a document, cleared by the words it touched.
+// Which documents has a query already found? One bit per document; a query clears the bits it set.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@ namespace hi2 {
 
 class Visited {
    public:
-    // Makes room for documents [0, n); all bits are clear before and after.
+    // Makes room for documents [0, n). New bits are clear.
     void reserve(std::size_t n) {
         if (words_.size() < (n + 63) / 64) words_.resize((n + 63) / 64, 0);
     }
 
-    // Marks [begin, end); the caller clears it with clear_range.
+    // Marks [begin, end); the caller clears it by clear_range.
     void fill(Doc begin, Doc end) {
         each_word(begin, end, [](std::uint64_t& word, std::uint64_t m) { word |= m; });
     }

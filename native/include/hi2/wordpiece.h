@@ -1,7 +1,7 @@
-// BERT's uncased tokenizer: characters normalised, words split, pieces found by the longest match.
+// BERT's uncased tokenizer: it normalises characters, splits words, and finds pieces by the longest match.
 //
-// What a character becomes is a table read off the Hugging Face library (text/bert-characters.npy), so that both give
-// the same tokens for every string.
+// The table of characters (text/bert-characters.npy) was derived from the Hugging Face library, so that both give the
+// same tokens for every string.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace hi2 {
 
-// Rows of (first, last, kind, out, out, out), see experiments/bert_characters.py; characters in no row stay as they
-// are.
+// What each character becomes. Rows are (first, last, kind, out, out, out), see experiments/bert_characters.py; a
+// character in no row is a letter that stays as it is.
 class Characters {
    public:
     enum Kind : std::uint8_t { letter, space, alone, dropped, contextual };
@@ -36,16 +36,16 @@ class Characters {
 
 class WordPiece {
    public:
-    // tokens[i] is the token of number i ("" where there is none). Texts that hold one of `special` are not answered.
+    // tokens[i] is the token of number i ("" where there is none). encode refuses texts that contain one of `special`.
     WordPiece(const std::vector<std::string>& tokens, const std::string& prefix, std::uint32_t unknown,
               std::size_t max_characters, std::vector<std::string> special, std::span<const std::uint32_t> characters);
 
-    // Appends the tokens of a text (valid UTF-8). False, and nothing appended, where the table cannot tell: combining
-    // marks that change places, and special tokens.
+    // Appends the tokens of a text (valid UTF-8). Returns false and appends nothing for texts it cannot tokenize: those
+    // with combining marks that change places, or with special tokens.
     bool encode(std::string_view text, std::vector<std::uint32_t>& out) const;
 
    private:
-    // A trie over bytes, its edges in one hash table.
+    // A trie over bytes with all edges in one hash table.
     class Trie {
        public:
         static constexpr std::uint32_t kNone = ~std::uint32_t{0};

@@ -69,7 +69,7 @@ class Pq final : public Codec {
             for (std::size_t j = 0; j < subspaces_; ++j) subspace_table(j, rotated, table + j * kPqEntries);
             return;
         }
-        // Two 4-bit subspaces share a byte, so their sum is tabulated: 256 additions buy half the look-ups.
+        // Two 4-bit subspaces share a byte, so their sums are tabulated: 256 additions halve the look-ups.
         float* low = rotated + padded_dim();
         float* high = low + 16;
         for (std::size_t byte = 0; byte < code_bytes(); ++byte) {

@@ -10,10 +10,10 @@
 namespace hi2 {
 namespace {
 
-// Odd integers v in ±(2^bits − 1) with v·step nearest to x.
+// The odd integer v, |v| ≤ 2·half − 1, with v·step nearest to x.
 inline std::int32_t odd(float x, double inverse_step, std::int32_t half) {
     const double cells = x * inverse_step * 0.5;
-    const double bounded = cells > -half ? std::min<double>(cells, half - 0.5) : -half;  // a NaN is the least
+    const double bounded = cells > -half ? std::min<double>(cells, half - 0.5) : -half;  // a NaN becomes the lowest
     const auto whole = static_cast<std::int32_t>(bounded);
     return 2 * (whole - (bounded < whole)) + 1;  // 2·floor + 1, without the library call that floor is on plain x86-64
 }
@@ -89,7 +89,7 @@ class Rabitq final : public Codec {
     };
 
     std::size_t plane_bytes() const { return (dim() + 7) / 8; }
-    // A finer code deserves a finer query; four planes lose nothing against one bit.
+    // A finer code needs a finer query; against one bit four planes lose nothing.
     unsigned n_planes() const { return std::min(kMostPlanes, 3 + bits_); }
 
     SignQuery view(const QueryState& state) const {
@@ -102,8 +102,8 @@ class Rabitq final : public Codec {
                 header->scale};
     }
 
-    // The odd integers v that point most nearly as x does; returns ‖x‖²/⟨v, x⟩, which makes ⟨v, q⟩ times it an
-    // unbiased estimate of ⟨x, q⟩. With one bit v is the signs; with more the best of some steps is taken.
+    // Finds the odd integers v whose direction is nearest to that of x. Returns factor = ‖x‖²/⟨v, x⟩: factor·⟨v, q⟩ is
+    // an unbiased estimate of ⟨x, q⟩. With one bit, v is the signs of x; with more, the best of several steps is taken.
     float quantise(const std::vector<float>& x, std::vector<std::int32_t>& best,
                    std::vector<std::int32_t>& tried) const {
         double norm = 0.0;

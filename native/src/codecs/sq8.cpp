@@ -36,7 +36,8 @@ class Sq8 final : public Codec {
             }
     }
 
-    // ⟨q, x⟩ ≈ ⟨q, middle⟩ + Σ_t (q[t]·step[t])·code[t], the weights rounded to 16 bits or as many as a sum may hold.
+    // ⟨q, x⟩ ≈ ⟨q, middle⟩ + Σ_t (q[t]·step[t])·code[t], with weights rounded to 16 bits, or fewer where the sum would
+    // overflow.
     void prepare(const float* query, QueryState& state) const override {
         state.resize(sizeof(Header) + dim() * sizeof(std::int16_t));
         auto* header = reinterpret_cast<Header*>(state.data());

@@ -42,7 +42,7 @@ void Lists::check(const PostingCursor& cursor, const Doc* docs, std::size_t coun
     if (count == 0) throw Damaged("a posting list ends before its last document");
     Doc largest = 0;
     for (std::size_t i = 0; i < count; ++i) largest = std::max(largest, docs[i]);
-    // Upper parts never fall, so where the last is small enough none overflowed the 32 bits of a document.
+    // Upper parts never fall: if the last is in the universe, none has overflowed the 32 bits of a document.
     if (cursor.top > (universe_ - 1) >> cursor.low_bits || largest >= universe_)
         throw Damaged("a posting list names a document that does not exist");
 }

@@ -6,9 +6,9 @@
 namespace hi2 {
 
 struct PqParts {
-    std::size_t dim;         // of the vectors given
+    std::size_t dim;         // of the vectors to encode
     std::size_t subspaces;   // m
-    std::size_t sub_dim;     // floats in a subspace; subspaces · sub_dim ≥ dim, the rest is zero
+    std::size_t sub_dim;     // floats in a subspace; subspaces · sub_dim ≥ dim, padded with zeros
     unsigned bits;           // 4 or 8
     const float* codebooks;  // (subspaces, 2^bits, sub_dim); copied
     const float* rotation;   // (subspaces · sub_dim, dim), or null for plain PQ; copied

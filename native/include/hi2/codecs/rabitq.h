@@ -1,4 +1,4 @@
-// RaBitQ (Gao and Long, SIGMOD 2024; more bits: Gao et al., SIGMOD 2025): a few bits a dimension after a random
+// RaBitQ (Gao and Long, SIGMOD 2024; more bits: Gao et al., SIGMOD 2025): a few bits per dimension after a random
 // rotation, with an unbiased estimate of the inner product.
 #pragma once
 
@@ -9,8 +9,8 @@ namespace hi2 {
 
 struct RabitqParts {
     std::size_t dim;
-    unsigned bits;              // 1 to 8 a dimension
-    const float* middle;        // (dim), copied: codes hold the vector less this
+    unsigned bits;              // per dimension, 1 to 8
+    const float* middle;        // (dim), copied; subtracted from every vector
     std::size_t rounds;         // of the rotation
     const std::uint8_t* signs;  // (rounds, dim), copied
 };

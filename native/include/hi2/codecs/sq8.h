@@ -1,4 +1,4 @@
-// Scalar quantisation: one signed byte a dimension.
+// Scalar quantisation: one signed byte per dimension.
 #pragma once
 
 #include "hi2/codec.h"

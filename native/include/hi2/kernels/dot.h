@@ -1,11 +1,11 @@
 // Inner products of float32 rows.
 //
-// Every pair is summed in one fixed order, so a result depends on the pair alone: not on the shape of the call, the
-// number of threads or the instruction set. Lane l of eight adds query[t]·row[t] for t ≡ l (mod 8), t rising, each
-// product rounded before it is added (no fused multiply-add); the lanes are then added as
-// ((0+4)+(2+6)) + ((1+5)+(3+7)). This is what makes an index byte for byte the same wherever it is built.
+// Every pair is summed in one fixed order, so a result depends on the pair alone, not on the shape of the call, the
+// number of threads or the instruction set. Of eight lanes, lane l adds query[t]·row[t] for t ≡ l (mod 8), t rising,
+// each product rounded before it is added (no fused multiply-add); the lanes are then added as
+// ((0+4)+(2+6)) + ((1+5)+(3+7)). So an index is the same bytes wherever it is built.
 //
-// Callers validate; kernels read exactly the rows named.
+// Callers validate; kernels read exactly the given rows.
 #pragma once
 
 #include "hi2/simd.h"

@@ -1,6 +1,6 @@
 // Inner products of a float32 query with float16 rows, summed as in kernels/dot.h: every level gives the same bits.
 //
-// Callers validate; kernels read exactly the rows named.
+// Callers validate; kernels read exactly the given rows.
 #pragma once
 
 #include "hi2/simd.h"
@@ -9,7 +9,7 @@
 namespace hi2 {
 
 struct HalfKernels {
-    // out[i] = round(values[i]) for i < n, to nearest even; what float16 cannot hold becomes its largest number.
+    // out[i] = values[i] rounded to nearest even, for i < n. Larger values become float16's largest finite number.
     void (*encode)(const float* values, std::size_t n, std::uint16_t* out);
     // out[i] = ⟨query, base[docs[i]]⟩ for i < n.
     void (*gather)(const float* query, const std::uint16_t* base, std::size_t dim, const Doc* docs, std::size_t n,

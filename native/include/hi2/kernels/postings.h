@@ -1,7 +1,7 @@
 // The next postings of a list (see hi2/postings.h for what a list is).
 //
-// The high bits are read a byte at a time, so that a list can be decoded in chunks that stay in the first-level cache.
-// Callers validate what comes out; kernels read [fields, limit) and nothing else, whatever the bytes are.
+// A list is decoded in chunks that stay in the first-level cache, one byte of the high bits at a time. Callers validate
+// the output; kernels read nothing outside [fields, limit), whatever the bytes are.
 #pragma once
 
 #include "hi2/simd.h"
@@ -9,7 +9,7 @@
 
 namespace hi2 {
 
-// Postings a call decodes at most; what it may write is kPostingSlack more.
+// A call decodes at most kPostingChunk postings. It may write up to kPostingSlack entries more.
 inline constexpr std::size_t kPostingChunk = 256;
 inline constexpr std::size_t kPostingSlack = 8;
 
@@ -17,7 +17,7 @@ struct PostingCursor {
     const std::uint8_t* fields;  // low bits and ranks
     const std::uint8_t* high;    // the next byte of the high bits
     const std::uint8_t* end;     // of the high bits
-    const std::uint8_t* limit;   // of what may be read: at least 8 bytes behind `end`
+    const std::uint8_t* limit;   // of what may be read, at least 8 bytes after `end`
     std::uint64_t n;
     unsigned low_bits;
     unsigned rank_bits;
@@ -27,7 +27,8 @@ struct PostingCursor {
 };
 
 struct PostingsKernels {
-    // Decodes into docs and ranks, both kPostingChunk + kPostingSlack long; returns how many. 0: the high bits ended.
+    // Decodes the next postings into docs and ranks, both kPostingChunk + kPostingSlack long. Returns how many; 0 means
+    // that the high bits ended.
     std::size_t (*next)(PostingCursor& cursor, Doc* docs, std::uint32_t* ranks);
 };
 

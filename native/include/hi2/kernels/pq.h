@@ -1,10 +1,10 @@
 // Product quantisation by table look-up: PQ(Q, D) = Σ_j table[j][code_j] (eq. 4 of the paper).
 //
-// A code is `width` bytes; each byte chooses one of 256 entries of its own column of the table, so 8-bit and 4-bit
-// codebooks share these kernels (two 4-bit subspaces make one column, see codecs/pq.h). Sums run in eight lanes,
-// lane l taking bytes j ≡ l (mod 8), and are added as in kernels/dot.h: every level gives the same bits.
+// A code is `width` bytes. Each byte selects one of the 256 entries of its own column of the table, so 8-bit and 4-bit
+// codebooks share these kernels (two 4-bit subspaces make one column, see codecs/pq.h). Sums run in eight lanes, with
+// bytes j ≡ l (mod 8) in lane l, and lanes are added as in kernels/dot.h: every level gives the same bits.
 //
-// Callers validate. table is (width, 256) float32; codes hold `width` bytes a document.
+// Callers validate. table is (width, 256) float32; codes hold `width` bytes per document.
 #pragma once
 
 #include "hi2/simd.h"

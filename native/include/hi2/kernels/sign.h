@@ -1,8 +1,8 @@
-// Codes of bit planes against a query of bit planes (the scan of RaBitQ, Gao and Long, SIGMOD 2024).
+// Codes of bit planes against a query of bit planes, as in RaBitQ (Gao and Long, SIGMOD 2024).
 //
 // Both sides hold odd integers: plane b of a code stands for ±2^b, plane p of a query for ±2^p. Their inner product is
-// (2^bits − 1)·(2^planes − 1)·dim − 2·Σ_b Σ_p 2^(b+p)·popcount(code_b xor query_p): no sums of either side are needed.
-// The score is then bias + scale·factor·product, where the factor is a float32 behind the code's planes.
+// (2^bits − 1)·(2^planes − 1)·dim − 2·Σ_b Σ_p 2^(b+p)·popcount(code_b xor query_p), which needs no sum of either
+// side. The score is bias + scale·factor·product, where the factor is a float32 stored after the code's planes.
 //
 // Callers validate. Bits beyond dim are zero in both.
 #pragma once

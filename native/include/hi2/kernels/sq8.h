@@ -1,7 +1,7 @@
 // Scalar quantisation: signed bytes against a query of 16-bit integers.
 //
-// Σ_t query[t]·code[t] is exact: callers keep |query| low enough for 32 bits (sq8_query_limit). The score is then
-// bias + scale·sum, rounded twice: every level gives the same bits.
+// sum = Σ_t query[t]·code[t] is exact: callers keep |query[t]| ≤ sq8_query_limit(dim), so that it fits 32 bits. The
+// score is bias + scale·sum, rounded after each operation: every level gives the same bits.
 //
 // Callers validate. A code is `dim` bytes.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace hi2 {
 
-// The largest |query[t]| for which dim products of it with a signed byte fit 32 bits.
+// The largest |query[t]| for which the sum of dim products with a signed byte fits 32 bits.
 inline std::int32_t sq8_query_limit(std::size_t dim) {
     const std::size_t limit = ((std::size_t{1} << 31) - 1) / (128 * dim);
     return static_cast<std::int32_t>(limit < 32767 ? limit : 32767);

@@ -13,7 +13,7 @@ inline float add_lanes(__m256 v) {
     return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 
-// Q queries against R rows, all accumulators in registers; one accumulator a pair keeps the order of the contract.
+// Q queries against R rows, all accumulators in registers. One accumulator per pair keeps the order of the contract.
 // A masked lane adds +0.0·+0.0, which changes no sum: an accumulator that starts at +0.0 never becomes -0.0.
 template <int Q, int R>
 inline void block(const float* const* query, const float* const* row, std::size_t dim, float (*out)[R]) {

@@ -13,8 +13,8 @@ constexpr unsigned kWidest = 25;
 // A group of eight fields is read by two loads of 16 bytes.
 constexpr std::size_t kGroupReads = kWidest / 2 + 16;
 
-// Eight fields of b bits are b bytes: four in the low half, from bit 0 of byte 0; four in the high half, from bit
-// 4·(b mod 2) of byte ⌊b/2⌋. For every width: which bytes go to a lane, and how far to shift it.
+// Eight fields of b bits are b bytes. The first four begin at bit 0 of byte 0, the last four at bit 4·(b mod 2) of byte
+// ⌊b/2⌋. For every width b: which bytes go to each lane, and how far the lane is shifted.
 struct Widths {
     alignas(32) std::uint8_t bytes[kWidest + 1][32];
     alignas(32) std::uint32_t shifts[kWidest + 1][8];
@@ -30,7 +30,7 @@ struct Widths {
 };
 constexpr Widths kWidths;
 
-// Where the ones of a byte are.
+// The positions of the ones of every byte.
 struct Ones {
     alignas(8) std::uint8_t at[256][8];
 
@@ -64,7 +64,7 @@ std::size_t next(PostingCursor& c, Doc* docs, std::uint32_t* ranks) {
                            _mm256_and_si256(_mm256_srlv_epi32(lanes, shifts), mask));
     }
 
-    // The high bits, a byte at a time: eight postings are written, as many count as the byte has ones.
+    // The high bits, one byte at a time: eight postings are written, of which as many are valid as the byte has ones.
     const __m128i low_bits = _mm_cvtsi32_si128(static_cast<int>(c.low_bits));
     const __m128i rank_bits = _mm_cvtsi32_si128(static_cast<int>(c.rank_bits));
     const __m256i rank_mask = _mm256_set1_epi32(static_cast<int>((1u << c.rank_bits) - 1));

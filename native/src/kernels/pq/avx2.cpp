@@ -19,8 +19,8 @@ void table(const float* query, const float* columns, std::size_t dim, std::size_
     }
 }
 
-// Eight codes arrive in one load; each takes one entry of its own column, one add of its own lane. No vgatherdps: on
-// this machine it costs twice as much as eight plain loads (see README.md).
+// One load reads eight codes; each selects an entry of its own column, added to its own lane. No vgatherdps: it is
+// slower than eight plain loads (see README.md).
 inline void add_eight(const float* column, std::uint64_t codes, float* lane) {
     for (int l = 0; l < 8; ++l) lane[l] += column[l * kPqEntries + (codes >> (8 * l) & 0xff)];
 }

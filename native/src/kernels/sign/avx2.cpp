@@ -7,7 +7,7 @@
 namespace hi2 {
 namespace {
 
-// A scattered code is one or two cache lines, asked for while those before it are counted.
+// A scattered code is one or two cache lines, prefetched so many documents ahead.
 constexpr std::size_t kAhead = 12;
 
 inline float finish(const SignQuery& q, const std::uint8_t* code, std::size_t planes, std::int64_t differing) {
@@ -16,7 +16,8 @@ inline float finish(const SignQuery& q, const std::uint8_t* code, std::size_t pl
     return q.bias + q.scale * factor * static_cast<float>(q.largest() - 2 * differing);
 }
 
-// Whole words, few bits a dimension: everything unrolled, one popcnt a cycle. Counts of equal weight are added first.
+// For whole words and few bits per dimension: all loops are unrolled, to one popcnt per cycle. Counts of equal weight
+// are added first.
 template <std::size_t Words, unsigned Bits>
 inline float score_words(const SignQuery& q, const std::uint8_t* code) {
     constexpr std::size_t kPlanes = 3 + Bits;

@@ -5,7 +5,8 @@
 namespace hi2 {
 namespace {
 
-// Rows are scattered and a row is several cache lines, which the hardware does not foresee.
+// Documents ahead of which a scattered row is prefetched: it is several cache lines, which the hardware does not
+// predict.
 constexpr std::size_t kAhead = 4;
 
 inline std::int32_t add_lanes(__m256i v) {
