@@ -2,107 +2,16 @@
 #include "hi2/search.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <random>
 #include <set>
-#include <thread>
 
 #include "check.h"
-#include "hi2/codecs/flat.h"
 #include "hi2/parallel.h"
+#include "world.h"
 
 namespace {
 
-using hi2::Doc;
-
-constexpr std::size_t kDocs = 400, kClusters = 8, kTerms = 30, kDim = 5;
-
-struct World {
-    std::vector<float> vectors, centroids;
-    std::vector<std::uint32_t> label;
-    std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> filed;  // (term, rank) of every document
-    std::vector<std::uint8_t> alive, cluster_keys, cluster_offsets, term_keys, term_offsets, blob, rows;
-    std::vector<std::uint64_t> row_of;
-    std::unique_ptr<hi2::Codec> codec;
-    std::unique_ptr<hi2::Centroids> table;
-    hi2::Model model;
-    hi2::Segment segment;
-};
-
-World make_world(std::mt19937& random) {
-    World w;
-    std::uniform_int_distribution<int> whole(-3, 3);  // small integers: scores are exact, ties are many
-    w.vectors.resize(kDocs * kDim);
-    w.centroids.resize(kClusters * kDim);
-    for (float& x : w.vectors) x = static_cast<float>(whole(random));
-    for (float& x : w.centroids) x = static_cast<float>(whole(random));
-    w.label.resize(kDocs);
-    for (auto& label : w.label) label = random() % kClusters;
-    std::sort(w.label.begin(), w.label.end());
-    w.filed.resize(kDocs);
-    std::vector<std::array<std::uint32_t, 3>> postings;
-    for (Doc doc = 0; doc < kDocs; ++doc)
-        for (std::uint32_t rank = 0; rank < random() % 6; ++rank) {
-            const std::uint32_t term = random() % kTerms;
-            if (std::any_of(w.filed[doc].begin(), w.filed[doc].end(), [&](auto& p) { return p.first == term; }))
-                continue;
-            w.filed[doc].push_back({term, rank});
-            postings.push_back({term, doc, rank});
-        }
-    std::sort(postings.begin(), postings.end());
-    std::vector<std::uint32_t> keys, docs, ranks;
-    for (const auto& [key, doc, rank] : postings) {
-        keys.push_back(key);
-        docs.push_back(doc);
-        ranks.push_back(rank);
-    }
-    const auto encoded = hi2::encode_lists(keys, docs, ranks, kDocs, 3);
-    w.blob = encoded.blob;
-    w.term_keys = hi2::pack(encoded.keys, 6);
-    w.term_offsets = hi2::pack(encoded.offsets, 20);
-    std::vector<std::uint64_t> runs, offsets{0};
-    for (Doc doc = 0; doc < kDocs; ++doc) {
-        if (runs.empty() || runs.back() != w.label[doc]) {
-            if (!runs.empty()) offsets.push_back(doc);
-            runs.push_back(w.label[doc]);
-        }
-    }
-    offsets.push_back(kDocs);
-    w.cluster_keys = hi2::pack(runs, 4);
-    w.cluster_offsets = hi2::pack(offsets, 10);
-    w.row_of.resize(kDocs);
-    for (std::size_t i = 0; i < kDocs; ++i) w.row_of[i] = i;
-    std::shuffle(w.row_of.begin(), w.row_of.end(), random);
-    w.rows = hi2::pack(w.row_of, 9);
-    w.alive.assign((kDocs + 7) / 8, 0);
-    for (Doc doc = 0; doc < kDocs; ++doc)
-        if (random() % 4 != 0) w.alive[doc >> 3] |= static_cast<std::uint8_t>(1u << (doc & 7));
-
-    w.codec = hi2::make_flat(kDim);
-    w.model.dim = kDim;
-    w.model.n_clusters = kClusters;
-    w.table = std::make_unique<hi2::Centroids>(w.centroids.data(), kClusters, kDim);
-    w.model.centroids = w.table.get();
-    w.model.anchors = w.centroids.data();
-    w.model.codec = w.codec.get();
-    w.segment.n_docs = kDocs;
-    w.segment.codes = reinterpret_cast<const std::uint8_t*>(w.vectors.data());
-    w.segment.clusters = hi2::Directory({w.cluster_keys.data(), 4, runs.size()},
-                                        {w.cluster_offsets.data(), 10, offsets.size()}, kClusters, kDocs);
-    hi2::Directory directory({w.term_keys.data(), 6, encoded.keys.size()},
-                             {w.term_offsets.data(), 20, encoded.offsets.size()}, kTerms,
-                             w.blob.size() - hi2::kPadding);
-    w.segment.terms = hi2::Lists(std::move(directory), w.blob.data(), kDocs, 3);
-    w.segment.rows = {w.rows.data(), 9, kDocs};
-    return w;
-}
-
-float dot(const float* a, const float* b) {
-    float sum = 0;
-    for (std::size_t t = 0; t < kDim; ++t) sum += a[t] * b[t];
-    return sum;
-}
+using namespace world;
 
 std::vector<hi2::Hit> slow_search(const World& w, const float* query, const std::set<std::uint32_t>& terms,
                                   std::size_t clusters, const hi2::Effort& effort, bool residual,
@@ -115,10 +24,7 @@ std::vector<hi2::Hit> slow_search(const World& w, const float* query, const std:
     for (std::size_t c = 0; c < std::min(clusters, kClusters); ++c) opened.insert(order[c].second);
     std::vector<hi2::Hit> hits;
     for (Doc doc = 0; doc < kDocs; ++doc) {
-        if ((w.alive[doc >> 3] >> (doc & 7) & 1) == 0) continue;
-        bool met = opened.count(w.label[doc]) > 0;
-        for (const auto& [term, rank] : w.filed[doc]) met |= rank < effort.per_doc && terms.count(term) > 0;
-        if (!met) continue;
+        if (!world::admitted(w, doc, opened, terms, effort.per_doc)) continue;
         float score = dot(query, &w.vectors[doc * kDim]);
         if (residual) score += dot(query, &w.centroids[w.label[doc] * kDim]);
         hits.push_back({score, 0, static_cast<std::uint32_t>(w.row_of[doc]), doc});
@@ -197,21 +103,6 @@ int main() {
                 for (const hi2::Hit& hit : chosen) CHECK(hit.doc % 3 == 0);
             }
         });
-    }
-
-    // Every term of a query counts, however many there are: here only the last is in the index.
-    {
-        std::vector<std::uint32_t> many(70'000);
-        for (std::uint32_t i = 0; i < many.size(); ++i) many[i] = kTerms + i;
-        many.back() = w.segment.terms.directory().key(0);
-        std::size_t filed = 0;
-        w.segment.terms.decode(0, [&](Doc doc, std::uint32_t) { filed += w.alive[doc >> 3] >> (doc & 7) & 1; });
-        const std::vector<float> query(kDim, 1.0f);
-        hi2::Searcher searcher;
-        hi2::SearchCost cost;
-        searcher.search(w.model, {&live, 1}, query.data(), {}, many, {.per_doc = 9, .benefit = hi2::Benefit{}}, cost);
-        CHECK(filed > 0 && cost.n_scored == filed);
-        CHECK(cost.n_term_lists == 1);
     }
 
     // A damaged list throws and leaves the thread's bits clean: the next search is right.

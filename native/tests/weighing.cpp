@@ -1,0 +1,114 @@
+// What a weighed query opens, against the log-odds of every document computed one by one.
+#include "hi2/weighing.h"
+
+#include <cmath>
+
+#include "check.h"
+#include "world.h"
+
+namespace {
+
+using namespace world;
+
+const hi2::Benefit kBenefit{-1.0f, -1.0f, -0.1f, -0.2f, 0.5f, 0.2f, 0.05f};
+
+// The documents a weighing gives: those of its clusters, with their copies, and its postings.
+std::set<Doc> given(const World& w, const hi2::Weighing& weighing) {
+    const std::set<std::uint32_t> clusters(weighing.clusters().begin(), weighing.clusters().end());
+    std::set<Doc> docs;
+    for (Doc doc = 0; doc < kDocs; ++doc)
+        if (admitted(w, doc, clusters, {}, 0)) docs.insert(doc);
+    for (const auto& posting : weighing.postings(0)) docs.insert(posting.doc);
+    return docs;
+}
+
+}  // namespace
+
+int main() {
+    std::mt19937 random(5);
+    const World w = make_world(random);
+    const hi2::SegmentView view{&w.segment, w.alive.data()};
+    hi2::Weighing weighing;
+    hi2::Visited visited;
+    for (int round = 0; round < 200; ++round) {
+        std::vector<float> scores(kClusters);
+        for (float& score : scores) score = static_cast<float>(random() % 1000) / 100.0f;
+        std::set<std::uint32_t> chosen;
+        for (std::uint32_t i = 0; i < 1 + random() % 5; ++i) chosen.insert(random() % (kTerms + 3));
+        const std::vector<std::uint32_t> terms(chosen.begin(), chosen.end());
+        hi2::Effort effort{.clusters = random() % (kClusters + 2), .per_doc = 1 + std::uint32_t(random() % 5)};
+        effort.benefit = kBenefit;
+        effort.cut = static_cast<float>(random() % 60) / 10.0f - 5.0f;
+        weighing.weigh({&view, 1}, scores, terms, effort, visited);
+
+        // Rarities from the stored lists; a term without documents opens nothing.
+        hi2::ClusterBins bins;
+        bins.reset(kBenefit, scores);
+        std::vector<float> rarity(terms.size(), -1.0f);
+        std::size_t n_lists = 0;
+        for (std::size_t t = 0; t < terms.size(); ++t) {
+            std::size_t n = 0;
+            for (const auto& filed : w.filed)
+                for (const auto& [term, rank] : filed) n += term == terms[t];
+            if (n == 0) {
+                CHECK(weighing.term_reach()[t] == 0);
+                continue;
+            }
+            ++n_lists;
+            rarity[t] = std::log1p(static_cast<float>(kDocs) / static_cast<float>(n));
+            CHECK(weighing.term_reach()[t] == bins.reach(effort.cut, rarity[t]));
+        }
+        CHECK(weighing.n_term_lists() == n_lists);
+
+        // Clusters: the nearest bins, at least one, at most as many as asked for.
+        const std::size_t reach = effort.clusters == 0 ? 0 : std::max<std::size_t>(1, bins.reach(effort.cut));
+        std::size_t n_in_reach = 0;
+        for (std::uint32_t c = 0; c < kClusters; ++c) n_in_reach += bins.of(c) < reach;
+        CHECK(weighing.clusters().size() == std::min(effort.clusters, n_in_reach));
+        for (const std::uint32_t c : weighing.clusters()) {
+            CHECK(bins.of(c) < reach);
+            const std::set<std::uint32_t> opened(weighing.clusters().begin(), weighing.clusters().end());
+            for (std::uint32_t other = 0; other < kClusters; ++other)
+                CHECK(opened.count(other) > 0 || bins.of(other) >= bins.of(c));
+        }
+
+        // Postings: every living document under a term that reaches its cluster, once.
+        std::set<Doc> expected;
+        for (Doc doc = 0; doc < kDocs; ++doc)
+            for (const auto& [term, rank] : w.filed[doc])
+                for (std::size_t t = 0; t < terms.size(); ++t)
+                    if (terms[t] == term && rank < effort.per_doc && hi2::is_alive(w.alive.data(), doc) &&
+                        bins.of(w.label[doc]) < bins.reach(effort.cut, rarity[t]))
+                        expected.insert(doc);
+        std::set<Doc> found;
+        for (const auto& posting : weighing.postings(0)) CHECK(found.insert(posting.doc).second);
+        CHECK(found == expected);
+
+        // Within a budget no more is given, and of two documents under one term never only the less promising.
+        const std::set<Doc> unbounded = given(w, weighing);
+        effort.budget = 1 + random() % 100;
+        weighing.weigh({&view, 1}, scores, terms, effort, visited);
+        const std::set<Doc> bounded = given(w, weighing);
+        CHECK(std::includes(unbounded.begin(), unbounded.end(), bounded.begin(), bounded.end()));
+        CHECK(bounded.size() <= unbounded.size() && (unbounded.empty() || !bounded.empty()));
+        if (unbounded.size() <= effort.budget / 2) CHECK(bounded == unbounded);  // copies may count twice
+        for (std::size_t t = 0; t < terms.size(); ++t)
+            CHECK(rarity[t] < 0 || weighing.term_reach()[t] <= bins.reach(effort.cut, rarity[t]));
+        for (Doc doc = 0; doc < kDocs; ++doc) {  // the bits are clear
+            CHECK(visited.insert(doc));
+            visited.erase(doc);
+        }
+    }
+
+    // Every term of a query counts, however many there are: here only the last is in the index.
+    std::vector<std::uint32_t> many(70'000);
+    for (std::uint32_t i = 0; i < many.size(); ++i) many[i] = kTerms + i;
+    many.back() = w.segment.terms.directory().key(0);
+    std::size_t filed = 0;
+    w.segment.terms.decode(0, [&](Doc doc, std::uint32_t) { filed += hi2::is_alive(w.alive.data(), doc); });
+    const std::vector<float> scores(kClusters, 1.0f);
+    weighing.weigh({&view, 1}, scores, many, {.per_doc = 9, .benefit = hi2::Benefit{}}, visited);
+    CHECK(filed > 0 && weighing.postings(0).size() == filed);
+    CHECK(weighing.postings(0)[0].term == many.size() - 1);
+    CHECK(weighing.n_term_lists() == 1 && weighing.clusters().empty());
+}
