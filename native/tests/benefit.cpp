@@ -21,9 +21,7 @@ int main() {
         for (const float score : scores)
             if (std::isfinite(score)) finite.push_back(score);
         if (finite.size() < 2) continue;
-        const hi2::Benefit b{
-            normal(random), -std::abs(normal(random)), -0.1f, -std::abs(normal(random)), std::abs(normal(random)), 0.3f,
-            0.05f};
+        const hi2::Benefit b{normal(random), normal(random), 0.1f, normal(random), normal(random), 0.3f, 0.05f};
         bins.reset(b, scores);
         CHECK(bins.size() == hi2::ClusterBins::kBins);
 

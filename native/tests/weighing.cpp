@@ -2,6 +2,7 @@
 #include "hi2/weighing.h"
 
 #include <cmath>
+#include <limits>
 
 #include "check.h"
 #include "world.h"
@@ -9,8 +10,6 @@
 namespace {
 
 using namespace world;
-
-const hi2::Benefit kBenefit{-1.0f, -1.0f, -0.1f, -0.2f, 0.5f, 0.2f, 0.05f};
 
 // The documents a weighing gives: those of its clusters, with their copies, and its postings.
 std::set<Doc> given(const World& w, const hi2::Weighing& weighing) {
@@ -30,20 +29,22 @@ int main() {
     const hi2::SegmentView view{&w.segment, w.alive.data()};
     hi2::Weighing weighing;
     hi2::Visited visited;
-    for (int round = 0; round < 200; ++round) {
+    for (int round = 0; round < 800; ++round) {
         std::vector<float> scores(kClusters);
         for (float& score : scores) score = static_cast<float>(random() % 1000) / 100.0f;
         std::set<std::uint32_t> chosen;
         for (std::uint32_t i = 0; i < 1 + random() % 5; ++i) chosen.insert(random() % (kTerms + 3));
         const std::vector<std::uint32_t> terms(chosen.begin(), chosen.end());
         hi2::Effort effort{.clusters = random() % (kClusters + 2), .per_doc = 1 + std::uint32_t(random() % 5)};
-        effort.benefit = kBenefit;
+        // In every other round documents under a term are expected less than the others.
+        const hi2::Benefit benefit{-1.0f, -1.0f, -0.1f, -0.2f, round % 2 == 0 ? 0.5f : -1.5f, 0.2f, 0.05f};
+        effort.benefit = benefit;
         effort.cut = static_cast<float>(random() % 60) / 10.0f - 5.0f;
         weighing.weigh({&view, 1}, scores, terms, effort, visited);
 
         // Rarities from the stored lists; a term without documents opens nothing.
         hi2::ClusterBins bins;
-        bins.reset(kBenefit, scores);
+        bins.reset(benefit, scores);
         std::vector<float> rarity(terms.size(), -1.0f);
         std::size_t n_lists = 0;
         for (std::size_t t = 0; t < terms.size(); ++t) {
@@ -81,17 +82,68 @@ int main() {
                         bins.of(w.label[doc]) < bins.reach(effort.cut, rarity[t]))
                         expected.insert(doc);
         std::set<Doc> found;
-        for (const auto& posting : weighing.postings(0)) CHECK(found.insert(posting.doc).second);
+        for (const auto& posting : weighing.postings(0)) {
+            CHECK(found.insert(posting.doc).second);
+            CHECK(posting.bin == bins.of(w.label[posting.doc]));
+            for (const auto& [term, rank] : w.filed[posting.doc])  // no rarer term gives it
+                for (std::size_t t = 0; t < terms.size(); ++t)
+                    CHECK(terms[t] != term || rank >= effort.per_doc ||
+                          posting.bin >= bins.reach(effort.cut, rarity[t]) || rarity[t] <= rarity[posting.term]);
+        }
         CHECK(found == expected);
 
-        // Within a budget no more is given, and of two documents under one term never only the less promising.
+        // Within a budget the most promising are given. Log-odds are compared by level, a thousandth of their range.
         const std::set<Doc> unbounded = given(w, weighing);
-        effort.budget = 1 + random() % 100;
+        const std::vector<hi2::Weighing::Posting> all(weighing.postings(0).begin(), weighing.postings(0).end());
+        const std::vector<std::uint32_t> clusters(weighing.clusters().begin(), weighing.clusters().end());
+        effort.budget = 1 + random() % (round % 4 < 2 ? 150 : 500);
         weighing.weigh({&view, 1}, scores, terms, effort, visited);
         const std::set<Doc> bounded = given(w, weighing);
         CHECK(std::includes(unbounded.begin(), unbounded.end(), bounded.begin(), bounded.end()));
-        CHECK(bounded.size() <= unbounded.size() && (unbounded.empty() || !bounded.empty()));
-        if (unbounded.size() <= effort.budget / 2) CHECK(bounded == unbounded);  // copies may count twice
+        CHECK(unbounded.empty() || !bounded.empty());
+        std::set<Doc> given_by_terms;
+        for (const auto& posting : weighing.postings(0)) given_by_terms.insert(posting.doc);
+        const std::set<std::uint32_t> opened(weighing.clusters().begin(), weighing.clusters().end());
+        const float infinity = std::numeric_limits<float>::infinity();
+        float lowest_posting = infinity, lowest_cluster = infinity, highest_given = -infinity,
+              highest_rejected = -infinity, highest_closed = -infinity;
+        for (const auto& posting : all) {
+            const float plain = posting.cluster_in_reach ? bins.log_odds(posting.bin) : -infinity;
+            const float own = std::max(plain, bins.log_odds(posting.bin, rarity[posting.term]));
+            if (given_by_terms.count(posting.doc) > 0) {
+                lowest_posting = std::min(lowest_posting, own);
+                highest_given = std::max(highest_given, own);
+            } else {
+                highest_rejected = std::max(highest_rejected, own);
+            }
+        }
+        for (const std::uint32_t c : clusters)
+            if (opened.count(c) > 0) {
+                lowest_cluster = std::min(lowest_cluster, bins.log_odds(bins.of(c)));
+                highest_given = std::max(highest_given, bins.log_odds(bins.of(c)));
+            } else {
+                highest_closed = std::max(highest_closed, bins.log_odds(bins.of(c)));
+            }
+        const float level = 0.02f;  // the range is below 20
+        CHECK(std::min(lowest_posting, lowest_cluster) >= std::max(highest_rejected, highest_closed) - level);
+        // What counts: postings, and of opened clusters the documents and copies beyond as many postings.
+        const auto spent = [&](std::size_t n_postings, const auto& opened_clusters) {
+            for (const std::uint32_t c : opened_clusters) {
+                std::size_t size = 0, listed = 0;
+                for (Doc doc = 0; doc < kDocs; ++doc) {
+                    size += w.label[doc] == c && hi2::is_alive(w.alive.data(), doc);
+                    size += static_cast<std::size_t>(std::count(w.copied[doc].begin(), w.copied[doc].end(), c));
+                }
+                for (const auto& posting : all) listed += w.label[posting.doc] == c;
+                n_postings += size - std::min(size, listed);
+            }
+            return n_postings;
+        };
+        if (spent(all.size(), clusters) <= effort.budget) CHECK(bounded == unbounded);
+        // Only where the first level alone is larger than the budget may more be given: scoring ends inside it.
+        if (spent(given_by_terms.size(), opened) > effort.budget)
+            CHECK(std::min(lowest_posting, lowest_cluster) >= highest_given - level);
+        if (clusters.empty() && all.size() > effort.budget) CHECK(given_by_terms.size() >= effort.budget);
         for (std::size_t t = 0; t < terms.size(); ++t)
             CHECK(rarity[t] < 0 || weighing.term_reach()[t] <= bins.reach(effort.cut, rarity[t]));
         for (Doc doc = 0; doc < kDocs; ++doc) {  // the bits are clear
