@@ -77,11 +77,11 @@ void measure(std::size_t length) {
     std::shuffle(order.begin(), order.end(), random);
     const volatile std::uint32_t known_at_run_time = 15;
     const std::uint32_t every = known_at_run_time;
-    std::size_t met[2] = {};
+    std::size_t seen[2] = {};
     hi2::Visited visited;
     visited.reserve(kDocs);
     std::vector<hi2::Doc> pending;
-    const auto meet = [&](hi2::Doc doc, std::uint32_t rank) {
+    const auto see = [&](hi2::Doc doc, std::uint32_t rank) {
         if (rank < every && visited.insert(doc)) pending.push_back(doc);
     };
     const auto clear = [&](std::size_t& count) {
@@ -92,15 +92,15 @@ void measure(std::size_t length) {
     const auto decode = [&](std::size_t from, std::size_t to) {
         for (std::size_t i = from; i < to; ++i) {
             if (i + 4 < to) lists.prefetch(order[i + 4]);
-            lists.decode(order[i], meet);
-            clear(met[0]);
+            lists.decode(order[i], see);
+            clear(seen[0]);
         }
     };
     const auto load = [&](std::size_t from, std::size_t to) {
         for (std::size_t i = from; i < to; ++i) {
             if (i + 4 < to) __builtin_prefetch(&plain[begins[order[i + 4]]]);
-            for (std::size_t p = begins[order[i]]; p < begins[order[i] + 1]; ++p) meet(plain[p] >> 4, plain[p] & 15);
-            clear(met[1]);
+            for (std::size_t p = begins[order[i]]; p < begins[order[i] + 1]; ++p) see(plain[p] >> 4, plain[p] & 15);
+            clear(seen[1]);
         }
     };
     const std::size_t few = std::max<std::size_t>(1, std::min(n_lists, 20'000 / length));
@@ -125,7 +125,7 @@ void measure(std::size_t length) {
         "lists of %6zu: %.2f bytes per posting against 4; out of memory %.2f ns against %.2f; cached %.2f ns against "
         "%.2f%s\n",
         length, bytes, cold * median(times[0]), cold * median(times[1]), warm * median(times[2]),
-        warm * median(times[3]), met[0] == met[1] ? "" : "  THEY DIFFER");
+        warm * median(times[3]), seen[0] == seen[1] ? "" : "  THEY DIFFER");
 }
 
 }  // namespace

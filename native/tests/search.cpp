@@ -124,14 +124,14 @@ int main() {
     search_all(after);
     CHECK(before.n_scored == after.n_scored);
 
-    // A list whose length cannot be read is met while a query weighs it.
+    // So does a list whose length cannot be read, while a query weighs it.
     std::fill(w.blob.begin(), w.blob.end() - static_cast<std::ptrdiff_t>(hi2::kPadding), std::uint8_t{0xff});
     CHECK_THROWS(searcher.search(w.model, {&live, 1}, query.data(), {}, every,
                                  {.clusters = 5, .per_doc = 9, .benefit = hi2::Benefit{}}, ignored),
                  hi2::Damaged);
     std::copy(kept.begin(), kept.end(), w.blob.begin());
 
-    // So does a row that does not exist, met while a cluster's range is scored.
+    // So does a row that does not exist, while a cluster's range is scored.
     const auto rows = w.rows;
     std::fill(w.rows.begin(), w.rows.end(), std::uint8_t{0xff});
     CHECK_THROWS(search_all(ignored), hi2::Damaged);
