@@ -2,14 +2,14 @@
 #include "hi2/admission.h"
 
 #include "check.h"
-#include "world.h"
+#include "sample_segment.h"
 
 namespace {
 
-using namespace world;
+using namespace sample;
 
 // All candidates of an opened segment. Ranges come with their dead documents, the other documents without.
-std::set<Doc> candidates(const World& w, hi2::Admission& admission) {
+std::set<Doc> candidates(const SampleSegment& w, hi2::Admission& admission) {
     std::set<Doc> found;
     for (const hi2::ClusterRange& range : admission.ranges())
         for (Doc doc = range.begin; doc < range.end; ++doc) {
@@ -27,7 +27,7 @@ std::set<Doc> candidates(const World& w, hi2::Admission& admission) {
 
 int main() {
     std::mt19937 random(6);
-    World w = make_world(random);
+    SampleSegment w = make_world(random);
     const hi2::SegmentView view{&w.segment, w.alive.data()};
     hi2::Admission admission;
     const std::vector<float> query{1, -2, 3, 0, 1};

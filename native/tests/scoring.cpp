@@ -2,13 +2,13 @@
 #include "hi2/scoring.h"
 
 #include "check.h"
-#include "world.h"
+#include "sample_segment.h"
 
 namespace {
 
-using namespace world;
+using namespace sample;
 
-float score_of(const World& w, const float* query, const std::vector<float>& vectors, Doc doc, bool residual) {
+float score_of(const SampleSegment& w, const float* query, const std::vector<float>& vectors, Doc doc, bool residual) {
     return dot(query, &vectors[doc * kDim]) + (residual ? dot(query, &w.centroids[w.label[doc] * kDim]) : 0.0f);
 }
 
@@ -16,7 +16,7 @@ float score_of(const World& w, const float* query, const std::vector<float>& vec
 
 int main() {
     std::mt19937 random(7);
-    World w = make_world(random);
+    SampleSegment w = make_world(random);
     std::vector<float> finer(w.vectors.size());
     for (float& x : finer) x = static_cast<float>(static_cast<int>(random() % 9) - 4);
     w.segment.refine_codes = reinterpret_cast<const std::uint8_t*>(finer.data());

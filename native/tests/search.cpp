@@ -7,13 +7,13 @@
 
 #include "check.h"
 #include "hi2/parallel.h"
-#include "world.h"
+#include "sample_segment.h"
 
 namespace {
 
-using namespace world;
+using namespace sample;
 
-std::vector<hi2::Hit> slow_search(const World& w, const float* query, const std::set<std::uint32_t>& terms,
+std::vector<hi2::Hit> slow_search(const SampleSegment& w, const float* query, const std::set<std::uint32_t>& terms,
                                   std::size_t clusters, const hi2::Effort& effort, bool residual,
                                   std::size_t& n_scored) {
     std::vector<std::pair<float, int>> order;
@@ -24,7 +24,7 @@ std::vector<hi2::Hit> slow_search(const World& w, const float* query, const std:
     for (std::size_t c = 0; c < std::min(clusters, kClusters); ++c) opened.insert(order[c].second);
     std::vector<hi2::Hit> hits;
     for (Doc doc = 0; doc < kDocs; ++doc) {
-        if (!world::admitted(w, doc, opened, terms, effort.per_doc)) continue;
+        if (!sample::admitted(w, doc, opened, terms, effort.per_doc)) continue;
         float score = dot(query, &w.vectors[doc * kDim]);
         if (residual) score += dot(query, &w.centroids[w.label[doc] * kDim]);
         hits.push_back({score, 0, static_cast<std::uint32_t>(w.row_of[doc]), doc});
@@ -39,7 +39,7 @@ std::vector<hi2::Hit> slow_search(const World& w, const float* query, const std:
 
 int main() {
     std::mt19937 random(8);
-    World w = make_world(random);
+    SampleSegment w = make_world(random);
     const hi2::SegmentView live{&w.segment, w.alive.data()};
     for (const bool residual : {false, true}) {
         w.model.residual = residual;

@@ -1,12 +1,12 @@
 #include "hi2/segment.h"
 
 #include "check.h"
-#include "world.h"
+#include "sample_segment.h"
 
 int main() {
-    using namespace world;
+    using namespace sample;
     std::mt19937 random(9);
-    const World w = make_world(random);
+    const SampleSegment w = make_world(random);
     w.segment.cluster_lookup->prepare(w.segment.clusters);
     for (Doc doc = 0; doc < kDocs; ++doc) {
         const std::size_t i = w.segment.cluster_lookup->find(w.segment.clusters, doc);

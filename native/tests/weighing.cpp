@@ -5,14 +5,14 @@
 #include <limits>
 
 #include "check.h"
-#include "world.h"
+#include "sample_segment.h"
 
 namespace {
 
-using namespace world;
+using namespace sample;
 
 // The documents a weighing gives: those of its clusters, with their copies, and its postings.
-std::set<Doc> given(const World& w, const hi2::Weighing& weighing) {
+std::set<Doc> given(const SampleSegment& w, const hi2::Weighing& weighing) {
     const std::set<std::uint32_t> clusters(weighing.clusters().begin(), weighing.clusters().end());
     std::set<Doc> docs;
     for (Doc doc = 0; doc < kDocs; ++doc)
@@ -25,7 +25,7 @@ std::set<Doc> given(const World& w, const hi2::Weighing& weighing) {
 
 int main() {
     std::mt19937 random(5);
-    const World w = make_world(random);
+    const SampleSegment w = make_world(random);
     const hi2::SegmentView view{&w.segment, w.alive.data()};
     hi2::Weighing weighing;
     hi2::Visited visited;

@@ -12,13 +12,13 @@
 #include "hi2/model.h"
 #include "hi2/segment.h"
 
-namespace world {
+namespace sample {
 
 using hi2::Doc;
 
 constexpr std::size_t kDocs = 400, kClusters = 8, kTerms = 30, kDim = 5;
 
-struct World {
+struct SampleSegment {
     std::vector<float> vectors, centroids;
     std::vector<std::uint32_t> label;
     std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> filed;  // (term, rank) of every document
@@ -32,8 +32,8 @@ struct World {
     hi2::Segment segment;
 };
 
-inline World make_world(std::mt19937& random) {
-    World w;
+inline SampleSegment make_world(std::mt19937& random) {
+    SampleSegment w;
     std::uniform_int_distribution<int> whole(-3, 3);  // small integers: scores are exact, ties are many
     w.vectors.resize(kDocs * kDim);
     w.centroids.resize(kClusters * kDim);
@@ -125,7 +125,7 @@ inline float dot(const float* a, const float* b) {
 }
 
 // Whether a document is alive and under one of these clusters or, by a rank below per_doc, one of these terms.
-inline bool admitted(const World& w, Doc doc, const std::set<std::uint32_t>& clusters,
+inline bool admitted(const SampleSegment& w, Doc doc, const std::set<std::uint32_t>& clusters,
                      const std::set<std::uint32_t>& terms, std::uint32_t per_doc) {
     if (!hi2::is_alive(w.alive.data(), doc)) return false;
     bool found = clusters.count(w.label[doc]) > 0;
@@ -134,4 +134,4 @@ inline bool admitted(const World& w, Doc doc, const std::set<std::uint32_t>& clu
     return found;
 }
 
-}  // namespace world
+}  // namespace sample
