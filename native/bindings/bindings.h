@@ -44,6 +44,14 @@ NewArray<T> to_numpy(std::vector<T> values, std::initializer_list<std::size_t> s
     return NewArray<T>(owner->data(), shape, free);
 }
 
+// Offsets into an array of `end` values: rising, from 0 to its length.
+inline void check_offsets(const Array1<std::uint64_t>& offsets, std::size_t end) {
+    check(offsets.shape(0) >= 1 && offsets.data()[0] == 0 && offsets.data()[offsets.shape(0) - 1] == end,
+          "offsets must run from 0 to the number of values");
+    for (std::size_t i = 1; i < offsets.shape(0); ++i)
+        check(offsets.data()[i - 1] <= offsets.data()[i], "offsets must not fall");
+}
+
 // A packed argument is (bytes, bits, n). Its length must be exactly that of n fields and the padding.
 inline PackedView packed_view(const Array1<std::uint8_t>& bytes, unsigned bits, std::size_t n) {
     check(bits <= kMaxPackedBits, "packed arrays have at most 57 bits per value");
@@ -57,6 +65,7 @@ void bind_postings(nb::module_& m);
 void bind_nearest(nb::module_& m);
 void bind_kernels(nb::module_& m);
 void bind_terms(nb::module_& m);
+void bind_average(nb::module_& m);
 void bind_wordpiece(nb::module_& m);
 void bind_ids(nb::module_& m);
 void bind_codecs(nb::module_& m);

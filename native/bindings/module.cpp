@@ -39,6 +39,7 @@ NB_MODULE(_native, m) {
     hi2::bind_nearest(m);
     hi2::bind_kernels(m);
     hi2::bind_terms(m);
+    hi2::bind_average(m);
     hi2::bind_wordpiece(m);
     hi2::bind_ids(m);
     hi2::bind_codecs(m);

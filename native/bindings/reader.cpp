@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "handles.h"
-#include "hi2/terms.h"
+#include "hi2/query_terms.h"
 #include "hi2/wordpiece.h"
 #include "ids.h"
 

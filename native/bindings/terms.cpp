@@ -1,20 +1,8 @@
-#include "hi2/terms.h"
-
 #include "bindings.h"
-#include "hi2/average.h"
+#include "hi2/document_terms.h"
+#include "hi2/query_terms.h"
 
 namespace hi2 {
-namespace {
-
-void check_offsets(const Array1<std::uint64_t>& offsets, std::size_t end) {
-    check(offsets.shape(0) >= 1 && offsets.data()[0] == 0 && offsets.data()[offsets.shape(0) - 1] == end,
-          "offsets must run from 0 to the number of values");
-    for (std::size_t i = 1; i < offsets.shape(0); ++i)
-        check(offsets.data()[i - 1] <= offsets.data()[i], "offsets must not fall");
-}
-
-}  // namespace
-
 void bind_terms(nb::module_& m) {
     using namespace nb::literals;
     m.def(
@@ -69,24 +57,6 @@ void bind_terms(nb::module_& m) {
         },
         "offsets"_a, "terms"_a, "scores"_a, "limits"_a, "threads"_a = 1,
         "Positions of the best terms of every row: (offsets, chosen).");
-    m.def(
-        "average",
-        [](Array2<std::int8_t> vectors, Array1<float> scales, Array1<std::uint32_t> tokens,
-           Array1<std::uint64_t> offsets, std::size_t threads) {
-            check(vectors.shape(0) == scales.shape(0), "there must be one scale per token");
-            check_offsets(offsets, tokens.shape(0));
-            for (const std::uint32_t token : as_span(tokens)) check(token < scales.shape(0), "a token has no vector");
-            const std::size_t n = offsets.shape(0) - 1;
-            const std::size_t dim = vectors.shape(1);
-            std::vector<float> out(n * dim);
-            {
-                const nb::gil_scoped_release release;
-                average({vectors.data(), scales.data(), dim}, as_span(tokens), as_span(offsets), threads, out.data());
-            }
-            return to_numpy(std::move(out), {n, dim});
-        },
-        "vectors"_a, "scales"_a, "tokens"_a, "offsets"_a, "threads"_a,
-        "Sums of token vectors at unit length, (n, dim).");
 }
 
 }  // namespace hi2

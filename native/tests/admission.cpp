@@ -27,7 +27,7 @@ std::set<Doc> candidates(const SampleSegment& w, hi2::Admission& admission) {
 
 int main() {
     std::mt19937 random(6);
-    SampleSegment w = make_world(random);
+    SampleSegment w = make_sample(random);
     const hi2::SegmentView view{&w.segment, w.alive.data()};
     hi2::Admission admission;
     const std::vector<float> query{1, -2, 3, 0, 1};

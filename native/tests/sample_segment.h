@@ -32,7 +32,7 @@ struct SampleSegment {
     hi2::Segment segment;
 };
 
-inline SampleSegment make_world(std::mt19937& random) {
+inline SampleSegment make_sample(std::mt19937& random) {
     SampleSegment w;
     std::uniform_int_distribution<int> whole(-3, 3);  // small integers: scores are exact, ties are many
     w.vectors.resize(kDocs * kDim);

@@ -16,7 +16,7 @@ float score_of(const SampleSegment& w, const float* query, const std::vector<flo
 
 int main() {
     std::mt19937 random(7);
-    SampleSegment w = make_world(random);
+    SampleSegment w = make_sample(random);
     std::vector<float> finer(w.vectors.size());
     for (float& x : finer) x = static_cast<float>(static_cast<int>(random() % 9) - 4);
     w.segment.refine_codes = reinterpret_cast<const std::uint8_t*>(finer.data());

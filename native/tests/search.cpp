@@ -39,7 +39,7 @@ std::vector<hi2::Hit> slow_search(const SampleSegment& w, const float* query, co
 
 int main() {
     std::mt19937 random(8);
-    SampleSegment w = make_world(random);
+    SampleSegment w = make_sample(random);
     const hi2::SegmentView live{&w.segment, w.alive.data()};
     for (const bool residual : {false, true}) {
         w.model.residual = residual;

@@ -6,7 +6,7 @@
 int main() {
     using namespace sample;
     std::mt19937 random(9);
-    const SampleSegment w = make_world(random);
+    const SampleSegment w = make_sample(random);
     w.segment.cluster_lookup->prepare(w.segment.clusters);
     for (Doc doc = 0; doc < kDocs; ++doc) {
         const std::size_t i = w.segment.cluster_lookup->find(w.segment.clusters, doc);

@@ -25,7 +25,7 @@ std::set<Doc> given(const SampleSegment& w, const hi2::Weighing& weighing) {
 
 int main() {
     std::mt19937 random(5);
-    const SampleSegment w = make_world(random);
+    const SampleSegment w = make_sample(random);
     const hi2::SegmentView view{&w.segment, w.alive.data()};
     hi2::Weighing weighing;
     hi2::Visited visited;

@@ -1,10 +1,9 @@
 // Bags and chosen terms against maps and full sorts; the same on any number of threads.
-#include "hi2/terms.h"
+#include "hi2/document_terms.h"
 
 #include <algorithm>
 #include <map>
 #include <random>
-#include <set>
 
 #include "check.h"
 
@@ -62,24 +61,4 @@ int main() {
     }
     const auto also = hi2::top_terms(counts.offsets, counts.terms, scores, limits, 4);
     CHECK(also.offsets == top.offsets && also.chosen == top.chosen);
-
-    std::vector<float> mean_scores(kVocabulary);
-    for (float& score : mean_scores) score = static_cast<float>(random() % 10);
-    for (std::size_t row = 0; row < 300; ++row) {
-        const std::span<const std::uint32_t> own =
-            std::span<const std::uint32_t>(tokens).subspan(offsets[row], offsets[row + 1] - offsets[row]);
-        std::vector<std::uint32_t> expected;
-        for (const std::uint32_t token : own)
-            if (dropped[token] == 0 && std::find(expected.begin(), expected.end(), token) == expected.end())
-                expected.push_back(token);
-        const std::size_t n = random() % 12;
-        if (expected.size() > n) {
-            std::stable_sort(expected.begin(), expected.end(),
-                             [&](auto a, auto b) { return mean_scores[a] > mean_scores[b]; });
-            expected.resize(n);
-        }
-        std::vector<std::uint32_t> found{77};  // it appends
-        hi2::query_terms(own, dropped, mean_scores, n, found);
-        CHECK(found[0] == 77 && std::equal(expected.begin(), expected.end(), found.begin() + 1, found.end()));
-    }
 }

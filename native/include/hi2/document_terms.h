@@ -1,4 +1,4 @@
-// Documents and queries as bags of terms: tokens are counted, and the best terms chosen.
+// Which terms does a document have, and which are its best? Tokens are counted, and the highest-scored terms chosen.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +28,5 @@ struct TopTerms {
 };
 TopTerms top_terms(std::span<const std::uint64_t> offsets, std::span<const std::uint32_t> terms,
                    std::span<const float> scores, std::span<const std::uint32_t> limits, std::size_t threads = 1);
-
-// Appends the terms a query opens to `out`: its distinct tokens that are not dropped, in order. Where there are more
-// than n, the n with the highest mean score, best first. Every token must be < dropped.size().
-void query_terms(std::span<const std::uint32_t> tokens, std::span<const std::uint8_t> dropped,
-                 std::span<const float> mean_scores, std::size_t n, std::vector<std::uint32_t>& out);
 
 }  // namespace hi2
