@@ -101,7 +101,8 @@ def _filtered(state: State, queries: Queries, effort: Effort, passing: Matches, 
     are found. Lists are opened whole, even if the effort says to weigh them.
     """
     model = state.model
-    effort = replace(effort, budget=None, adaptive=None)
+    if effort.weighed:
+        effort = replace(effort, budget=None, adaptive=None)
     exhaustive = passing.n <= max(MAX_EXHAUSTIVE, 4 * effort.k)
     if not exhaustive:
         wider = math.ceil(effort.clusters * (state.snapshot.n_alive / max(passing.n, 1)) ** WIDENING_EXPONENT)
