@@ -210,7 +210,7 @@ def test_an_interrupt_leaves_nothing(corpus_file, tmp_path, moment):
     script = f"""
 import os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores SIGINT
-from hi2.store.commit import arrays
+from hi2.store import arrays
 from hi2.cli import main
 put, files = arrays.FolderSink.put, []
 def interrupted(self, name, *rest):

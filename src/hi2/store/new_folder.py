@@ -13,16 +13,11 @@ from hi2.store.commit import Writer
 from hi2.store.manifest import sync_folder
 
 
-def check_new(folder: Path) -> None:
-    """Refuse a folder that exists."""
-    if folder.exists():
-        raise invalid("path", "a folder that does not exist yet", f"'{folder}'; remove it or choose another")
-
-
 @contextmanager
 def new_folder(folder: Path) -> Iterator[Writer]:
     """Yield a writer to a folder aside. It is renamed when the block ends, and removed if the block fails."""
-    check_new(folder)
+    if folder.exists():
+        raise invalid("path", "a folder that does not exist yet", f"'{folder}'; remove it or choose another")
     aside = folder.with_name(f".{folder.name}.{uuid.uuid4().hex[:12]}.new")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
