@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import hi2
 import oracle
-from hi2 import _native
 from hi2.codecs import CODECS
 
 SPECS = [
@@ -75,23 +72,6 @@ def test_codes_have_the_stated_size(fitted, corpus):
     assert fitted.code_bytes == expected
 
 
-@pytest.mark.parametrize("spec", [spec for spec in SPECS if isinstance(spec, hi2.PQ)], ids=repr)
-def test_codes_are_the_nearest_codewords(spec, corpus):
-    fitted = spec.fit(corpus.vectors, threads=1)
-    vectors = corpus.vectors[:200].astype(np.float64)
-    rotation = fitted.arrays.get("rotation")
-    books = fitted.arrays["codebooks"]
-    padded_dim = books.shape[0] * books.shape[2]
-    rotated = vectors @ rotation.T if rotation is not None else np.pad(vectors, ((0, 0), (0, padded_dim - fitted.dim)))
-    best = oracle.pq_decode(oracle.pq_encode(rotated, books), books)
-    ours = fitted.encode(corpus.vectors[:200])
-    codewords = ours.astype(np.int64)
-    if fitted.spec.bits == 4:
-        codewords = np.stack([ours & 15, ours >> 4], axis=2).reshape(len(ours), -1)[:, : len(books)].astype(np.int64)
-    error, least = ((rotated - oracle.pq_decode(codewords, books)) ** 2).sum(1), ((rotated - best) ** 2).sum(1)
-    np.testing.assert_allclose(error, least, atol=1e-5)
-
-
 def test_an_index_scores_the_decoded_vectors(fitted, corpus):
     index = hi2.HybridIndex.build(corpus.vectors, terms=None, codec=fitted, clusters=hi2.KMeans(12))
     anchors = index.model.clusters.anchors
@@ -149,56 +129,3 @@ def test_the_scale_of_vectors_does_not_change_the_order(spec, scale):
         index = hi2.HybridIndex.build(documents, terms=None, codec=spec)
         hits = index.search(query, clusters=60)
         assert len(set(hits.ids.tolist()) & set(plain.ids.tolist())) >= 8
-
-
-@pytest.mark.parametrize(("bits", "share"), [(1, 0.62), (2, 0.36), (4, 0.1), (8, 0.01)])
-def test_rabitq_is_unbiased_and_better_with_more_bits(bits, share):
-    """Over random rotations, estimates average to the true inner product, with an error that falls with the bits."""
-    rng = np.random.default_rng(3)
-    vectors = rng.standard_normal((60, 200)).astype(np.float32)
-    query = vectors[:1] + rng.standard_normal((1, 200)).astype(np.float32)
-    true = (vectors @ query[0]).astype(np.float64)
-    estimates = []
-    for seed in range(40):
-        fitted = hi2.RaBitQ(bits=bits, seed=seed).fit(vectors, threads=1)
-        hits = hi2.HybridIndex.build(vectors, terms=None, clusters=hi2.KMeans(1), codec=fitted).search(query[0], k=60)
-        estimates.append(hits.scores[np.argsort(hits.ids)])
-    errors = np.array(estimates) - true
-    length = np.linalg.norm(vectors, axis=1).mean() * np.linalg.norm(query) / np.sqrt(200)
-    assert np.abs(errors).std() < share * length
-    assert abs(errors.mean()) < 4 * errors.std() / np.sqrt(errors.size) + 0.02 * length
-    slope = (np.array(estimates).mean(0) * true).sum() / (true**2).sum()
-    assert abs(slope - 1) < 0.05
-
-
-@pytest.mark.parametrize("level", _native.simd_levels())
-@settings(max_examples=30, deadline=None)
-@given(st.integers(1, 70), st.integers(1, 9), st.integers(1, 5), st.integers(0, 2**32 - 1))
-def test_dot_levels_agree_bit_for_bit_with_scalar(level, dim, n_rows, n_queries, seed):
-    rng = np.random.default_rng(seed)
-    rows = (rng.standard_normal((n_rows, dim)) * 10.0 ** rng.integers(-3, 3)).astype(np.float32)
-    queries = rng.standard_normal((n_queries, dim)).astype(np.float32)
-    scalar = _native.dot(queries, rows, "scalar")
-    np.testing.assert_array_equal(_native.dot(queries, rows, level), scalar)
-    exact = queries.astype(np.float64) @ rows.astype(np.float64).T
-    scale = np.linalg.norm(queries, axis=1)[:, None] * np.linalg.norm(rows, axis=1)
-    assert (np.abs(scalar - exact) <= 1e-5 * scale + 1e-30).all()
-    docs = rng.integers(0, n_rows, 13).astype(np.uint32)
-    np.testing.assert_array_equal(_native.dot_gather(queries[0], rows, docs, level), scalar[0][docs])
-
-
-@pytest.mark.parametrize("level", _native.simd_levels())
-@settings(max_examples=30, deadline=None)
-@given(st.integers(1, 40), st.integers(1, 30), st.integers(0, 2**32 - 1))
-def test_pq_levels_agree_bit_for_bit_with_scalar(level, width, n, seed):
-    rng = np.random.default_rng(seed)
-    table = rng.standard_normal((width, 256)).astype(np.float32)
-    codes = rng.integers(0, 256, (n, width)).astype(np.uint8)
-    docs = rng.integers(0, n, 9).astype(np.uint32)
-    scalar = _native.pq_scores(table, codes, docs, "scalar")
-    np.testing.assert_array_equal(_native.pq_scores(table, codes, docs, level), scalar)
-    expected = table.astype(np.float64)[np.arange(width), codes].sum(1)
-    np.testing.assert_allclose(scalar[:n], expected, atol=1e-4)
-    np.testing.assert_array_equal(scalar[n:], scalar[:n][docs])
-    query, columns = table[:, 0].copy(), rng.standard_normal((width, 37)).astype(np.float32)
-    np.testing.assert_array_equal(_native.pq_table(query, columns, level), _native.pq_table(query, columns, "scalar"))

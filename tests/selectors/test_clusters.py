@@ -93,3 +93,20 @@ def test_residuals_are_relative_to_the_anchors_not_the_centroids(corpus):
     labels, _ = moved.assign(corpus.vectors[:9])
     expected = [vector - moved.anchors[label] for vector, label in zip(corpus.vectors[:9], labels, strict=True)]
     np.testing.assert_array_equal(moved.residuals(corpus.vectors[:9], labels), expected)
+
+
+@pytest.mark.parametrize(
+    ("match", "spec", "keywords"),
+    [
+        (r"'n_clusters'.*Got 0", hi2.KMeans, {"n_clusters": 0}),
+        (r"'copies'", hi2.KMeans, {"copies": -1}),
+    ],
+)
+def test_a_spec_rejects(match, spec, keywords):
+    with pytest.raises(hi2.InvalidParameter, match=match):
+        spec(**keywords)
+
+
+def test_there_are_never_more_clusters_than_documents(corpus):
+    index = hi2.HybridIndex.build(corpus.vectors[:7], terms=None, clusters=hi2.KMeans(1000))
+    assert index.model.n_clusters == 7

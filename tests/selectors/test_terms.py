@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-
 import numpy as np
 import pytest
 
 import hi2
 import oracle
-from hi2.store.manifest import serialise
+
+VECTORS = np.eye(3, dtype=np.float32)
 
 
 @pytest.fixture(scope="module")
@@ -52,63 +50,57 @@ def test_a_long_query_opens_the_terms_with_the_highest_means(fitted, judge):
     assert not {"the", "of", "a", "in"} & {fitted.tokenizer.name(t) for t in terms.tolist()}
 
 
-def test_gamma_prunes_the_longest_lists_by_score(corpus):
-    plain = hi2.HybridIndex.build(corpus.vectors, corpus.texts)
-    pruned = hi2.HybridIndex.build(
-        corpus.vectors, corpus.texts, clusters=plain.model.clusters, terms=hi2.BM25(gamma=0.9)
-    )
-    before, after = plain.info()["terms"], pruned.info()["terms"]
-    (live,) = plain._index.state.snapshot.segments
-    keys, lengths = live.segment.native.term_lengths()
-    threshold = int(np.sort(lengths)[int(0.9 * len(lengths))])
-    assert after["longest"] == threshold
-    assert after["pruned_lists"] == int((lengths > threshold).sum()) > 0
-    assert (
-        after["pruned_postings"]
-        == before["n_postings"] - after["n_postings"]
-        == int((lengths - threshold)[lengths > threshold].sum())
-    )
-    selector = plain.model.terms
-    bags = selector.spec.bags(selector.tokenizer, corpus.texts)
-    scores = selector.scores(bags)
-    rows = np.repeat(np.arange(len(bags)), np.diff(bags.offsets).astype(np.int64))
-    term = int(keys[np.argmax(lengths)])
-    by_row = {int(r): float(s) for r, s, t in zip(rows, scores, bags.terms, strict=True) if t == term}
-    full, kept = (
-        sorted(
-            i._index.state.snapshot.segments[0]
-            .segment.rows[i._index.state.snapshot.segments[0].segment.native.term_list(term)[0]]
-            .tolist()
-        )
-        for i in (plain, pruned)
-    )
-    assert kept == sorted(sorted(full, key=lambda r: (-by_row[r], r))[:threshold])
-
-
-def test_a_replaced_tokenizer_is_refused(corpus, tmp_path):
-    """Even if its checksum in the manifest is corrected: the terms were made with another tokenizer."""
-    index = hi2.HybridIndex.build(corpus.vectors[:50], corpus.texts[:50], path=tmp_path / "a")
-    index.close()
-    path = tmp_path / "a" / "model" / "tokenizer.json"
-    other = path.read_bytes().replace(b'"lowercase":true', b'"lowercase":null')
-    assert other != path.read_bytes()
-    path.write_bytes(other)
-    manifest = json.loads((tmp_path / "a" / "manifest.json").read_text())
-    entry = manifest["model"]["files"]["tokenizer.json"]
-    entry |= {"sha256": hashlib.sha256(other).hexdigest(), "bytes": len(other)}
-    (tmp_path / "a" / "manifest.json").write_bytes(serialise(manifest))
-    with pytest.raises(hi2.FormatError, match="not the tokenizer it was built with"):
-        hi2.HybridIndex.open(tmp_path / "a")
-
-
-def test_without_gamma_nothing_is_pruned(corpus):
-    info = hi2.HybridIndex.build(corpus.vectors, corpus.texts).info()["terms"]
-    assert info["pruned_lists"] == info["pruned_postings"] == 0
-
-
 def test_added_documents_do_not_change_the_statistics(corpus):
     index = hi2.HybridIndex.build(corpus.vectors[:300], corpus.texts[:300])
     df, means = index.model.terms.df.copy(), index.model.terms.mean_scores.copy()
     index.add(corpus.vectors[300:], corpus.texts[300:])
     np.testing.assert_array_equal(index.model.terms.df, df)
     np.testing.assert_array_equal(index.model.terms.mean_scores, means)
+
+
+@pytest.mark.parametrize(
+    ("match", "spec", "keywords"),
+    [
+        (r"'per_doc'.*1 to 256.*Got 0", hi2.BM25, {"per_doc": 0}),
+        (r"'per_doc'.*Got 257", hi2.BM25, {"per_doc": 257}),
+        (r"'per_doc'", hi2.BM25, {"per_doc": 1.5}),
+        (r"'per_doc'.*True", hi2.BM25, {"per_doc": True}),
+        (r"'gamma'.*0.0 to 1.0.*2", hi2.BM25, {"gamma": 2}),
+        (r"'beta'", hi2.BM25, {"beta": -1}),
+        (r"'max_tokens'", hi2.BM25, {"max_tokens": 0}),
+    ],
+)
+def test_a_spec_rejects(match, spec, keywords):
+    with pytest.raises(hi2.InvalidParameter, match=match):
+        spec(**keywords)
+
+
+def test_max_tokens_truncates_documents(corpus):
+    short = hi2.HybridIndex.build(corpus.vectors, corpus.texts, terms=hi2.BM25(max_tokens=10))
+    assert short.model.terms.average_length <= 10
+
+
+def test_documents_are_filed_under_their_heaviest_terms():
+    rows = [{"red": 3.0, "green": 2.0, "blue": 1.0}, {"green": 1.0}, {"cloud": 1.0}]
+    index = hi2.HybridIndex.build(VECTORS, term_weights=rows, terms=hi2.TermWeights(per_doc=2))
+    find = lambda text: sorted(index.search(VECTORS[0], text, clusters=0, k=3).ids.tolist())  # noqa: E731
+    assert find("red") == [0]
+    assert find("green") == [0, 1]
+    assert find("blue") == []  # the third best term of a document filed under two
+    assert find("cloud") == [2]
+    np.testing.assert_allclose(index.model.terms.mean_scores[index.model.terms.tokenizer.number("green")], 1.5)
+
+
+def test_given_weights_replace_bm25():
+    index = hi2.HybridIndex.build(VECTORS, term_weights=[{"red": 1.0}] * 3)
+    assert isinstance(index.model.terms.spec, hi2.TermWeights)
+
+
+def test_added_documents_need_weights_too(tmp_path):
+    index = hi2.HybridIndex.build(VECTORS, term_weights=[{"red": 1.0}] * 3, path=tmp_path / "a")
+    index.add(VECTORS[:1], term_weights=[{"blue": 2.0}])
+    with pytest.raises(hi2.InvalidParameter, match=r"'term_weights'.*given"):
+        index.add(VECTORS[:1], ["blue"])
+    index.commit()
+    index.close()
+    assert hi2.HybridIndex.open(tmp_path / "a").search(VECTORS[0], "blue", clusters=0).ids.tolist() == [3]

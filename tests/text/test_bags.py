@@ -10,14 +10,6 @@ import pytest
 import hi2
 from hi2 import _native
 from hi2.text.bags import weigh
-from hi2.text.tokenizer import Tokenizer
-
-VECTORS = np.eye(3, dtype=np.float32)
-
-
-@pytest.fixture(scope="module")
-def bert():
-    return Tokenizer.load(None)
 
 
 class Csr:
@@ -49,32 +41,6 @@ def test_special_tokens_and_weights_that_are_not_positive_are_left_out(bert):
     red = bert.number("red")
     assert row(weigh(bert, [{"red": 0.0, "blue": -1.0, "[CLS]": 5.0}]), 0) == {}
     assert row(weigh(bert, Csr([0, 3], [red, red, 101], [1.0, 4.0, 9.0])), 0) == {red: 4.0}
-
-
-def test_documents_are_filed_under_their_heaviest_terms():
-    rows = [{"red": 3.0, "green": 2.0, "blue": 1.0}, {"green": 1.0}, {"cloud": 1.0}]
-    index = hi2.HybridIndex.build(VECTORS, term_weights=rows, terms=hi2.TermWeights(per_doc=2))
-    find = lambda text: sorted(index.search(VECTORS[0], text, clusters=0, k=3).ids.tolist())  # noqa: E731
-    assert find("red") == [0]
-    assert find("green") == [0, 1]
-    assert find("blue") == []  # the third best term of a document filed under two
-    assert find("cloud") == [2]
-    np.testing.assert_allclose(index.model.terms.mean_scores[index.model.terms.tokenizer.number("green")], 1.5)
-
-
-def test_given_weights_replace_bm25():
-    index = hi2.HybridIndex.build(VECTORS, term_weights=[{"red": 1.0}] * 3)
-    assert isinstance(index.model.terms.spec, hi2.TermWeights)
-
-
-def test_added_documents_need_weights_too(tmp_path):
-    index = hi2.HybridIndex.build(VECTORS, term_weights=[{"red": 1.0}] * 3, path=tmp_path / "a")
-    index.add(VECTORS[:1], term_weights=[{"blue": 2.0}])
-    with pytest.raises(hi2.InvalidParameter, match=r"'term_weights'.*given"):
-        index.add(VECTORS[:1], ["blue"])
-    index.commit()
-    index.close()
-    assert hi2.HybridIndex.open(tmp_path / "a").search(VECTORS[0], "blue", clusters=0).ids.tolist() == [3]
 
 
 def test_an_invalid_csr_matrix_is_refused(bert):

@@ -9,26 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, models, pre_tokenizers
+from tokenizers import Tokenizer, models
 
 import hi2
 from hi2.text.tokenizer import BERT_SPECIAL_TOKENS
 from hi2.text.tokenizer import Tokenizer as Ours
-
-
-@pytest.fixture(scope="module")
-def bert():
-    return Ours.load(None)
-
-
-@pytest.fixture
-def words():
-    tokenizer = Tokenizer(models.WordLevel({"red": 0, "blue": 1, "[UNK]": 2, "[PAD]": 3}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer.add_special_tokens(["[PAD]"])
-    tokenizer.enable_truncation(2)
-    tokenizer.enable_padding(pad_id=3, pad_token="[PAD]", length=9)
-    return tokenizer
 
 
 def test_the_default_is_berts_wordpiece(bert):
@@ -52,11 +37,6 @@ def test_texts_are_not_truncated_or_padded(bert, words):
     assert Ours.load(words).tokens("red blue red blue red green") == ["red", "blue", "red", "blue", "red"]
 
 
-def test_max_tokens_truncates_documents(corpus):
-    short = hi2.HybridIndex.build(corpus.vectors, corpus.texts, terms=hi2.BM25(max_tokens=10))
-    assert short.model.terms.average_length <= 10
-
-
 def test_tokenizers_load_from_files_folders_and_objects(words, tmp_path):
     words.save(str(tmp_path / "tokenizer.json"))
     expected = Ours.load(words).fingerprint
@@ -69,16 +49,6 @@ def test_a_file_without_a_tokenizer_is_refused(tmp_path):
     (tmp_path / "tokenizer.json").write_text("{}")
     with pytest.raises(hi2.InvalidParameter, match="'tokenizer'"):
         Ours.load(tmp_path)
-
-
-def test_the_tokenizer_is_stored_with_the_index(words, tmp_path):
-    vectors = np.eye(3, dtype=np.float32)
-    terms = hi2.BM25(per_doc=2, tokenizer=words)
-    index = hi2.HybridIndex.build(vectors, ["red red", "blue", "green"], terms=terms, path=tmp_path / "a")
-    index.close()
-    opened = hi2.HybridIndex.open(tmp_path / "a")
-    assert opened.model.terms.tokenizer.fingerprint == Ours.load(words).fingerprint
-    assert opened.search(vectors[2], "blue", clusters=0).ids.tolist() == [1]
 
 
 # -- the native WordPiece --------------------------------------------------------------------------------------------

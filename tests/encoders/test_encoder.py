@@ -9,11 +9,6 @@ import hi2
 from hi2.encoders.encoder import PROBE, EncoderIdentity
 
 
-@pytest.fixture(scope="module")
-def static():
-    return hi2.StaticEncoder()
-
-
 def hashed(texts):
     """An encoder that is a plain function: counts of hashed words."""
     rows = np.zeros((len(texts), 32))
@@ -21,33 +16,6 @@ def hashed(texts):
         for word in text.split():
             rows[i, sum(map(ord, word)) % 32] += 1
     return rows
-
-
-def test_vectors_are_sums_of_token_vectors_at_unit_length(static):
-    text = "The quick brown fox jumps over lazy dogs"
-    tokens, _ = static.tokenizer.encode([text])
-    table = static._vectors.astype(np.float64) * static._scales[:, None]
-    expected = table[tokens].sum(0)
-    np.testing.assert_allclose(static([text])[0], expected / np.linalg.norm(expected), atol=1e-5)
-    assert static.dim == 256
-    assert static._vectors.dtype == np.int8
-
-
-def test_the_vector_of_a_text_does_not_depend_on_its_batch(static, corpus):
-    together = static(corpus.texts[:300])
-    alone = np.concatenate([static([text]) for text in corpus.texts[:20]])
-    assert (together[:20] == alone).all()
-    assert (together == hi2.StaticEncoder(threads=3)(corpus.texts[:300])).all()
-
-
-def test_texts_without_tokens_have_the_zero_vector(static):
-    assert not static(["", "\x00", "[CLS]"]).any()
-    assert static([]).shape == (0, 256)
-
-
-def test_similar_texts_have_similar_vectors(static):
-    a, b, c = static(["a cat sat on the mat", "the kitten is lying on a rug", "quarterly tax returns of companies"])
-    assert a @ b > a @ c
 
 
 def test_text_alone_builds_and_searches(static, corpus, tmp_path):
@@ -64,13 +32,6 @@ def test_text_alone_builds_and_searches(static, corpus, tmp_path):
     index.close()
     opened = hi2.HybridIndex.open(tmp_path / "a")
     assert opened.search("zebra in the savannah", k=1).ids.tolist() == ["zebra"]
-
-
-def test_tokenizing_once_gives_the_same_index(static, corpus):
-    once = hi2.HybridIndex.build(texts=corpus.texts, encoder=static)
-    apart = hi2.HybridIndex.build(static(corpus.texts), corpus.texts)
-    for name, array in once._index.state.snapshot.segments[0].segment.arrays.items():
-        np.testing.assert_array_equal(array, apart._index.state.snapshot.segments[0].segment.arrays[name])
 
 
 def test_any_callable_is_an_encoder_and_a_different_one_is_refused(corpus, tmp_path):
@@ -112,43 +73,3 @@ def test_bad_arguments_are_refused(corpus, static):
         index.search("text alone")
     with pytest.raises(hi2.InvalidParameter, match=r"'vectors'.*texts are given too"):
         index.search("text", "text")
-
-
-def test_a_missing_extra_is_named(monkeypatch):
-    import sys
-
-    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(hi2.MissingExtra, match=r"hi2\[sentence-transformers\]"):
-        hi2.SentenceTransformerEncoder("anything")
-
-
-@pytest.fixture(scope="module")
-def tiny_model(tmp_path_factory):
-    """The folder of a BERT with one small layer, loaded as any other model."""
-    pytest.importorskip("sentence_transformers", reason="needs the extra 'sentence-transformers'")
-    import torch
-    from transformers import BertConfig, BertModel, BertTokenizerFast
-
-    torch.manual_seed(0)
-    folder = tmp_path_factory.mktemp("tiny")
-    config = BertConfig(
-        vocab_size=30522, hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=64
-    )
-    BertModel(config).save_pretrained(folder / "bert")
-    definition = hi2.StaticEncoder().tokenizer.definition
-    (folder / "tokenizer.json").write_text(definition, encoding="utf-8")
-    BertTokenizerFast(tokenizer_file=str(folder / "tokenizer.json")).save_pretrained(folder / "bert")
-    return folder / "bert"  # sentence-transformers adds mean pooling
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_an_index_loads_its_sentence_transformers_model_again(tiny_model, corpus, tmp_path):
-    encoder = hi2.SentenceTransformerEncoder(tiny_model)
-    index = hi2.HybridIndex.build(texts=corpus.texts[:40], ids=corpus.ids[:40], encoder=encoder, path=tmp_path / "a")
-    index.close()
-    opened = hi2.HybridIndex.open(tmp_path / "a")
-    hits = opened.search(corpus.texts[3], k=1)
-    assert hits.ids.tolist() == [corpus.ids[3]]
-    np.testing.assert_allclose(hits.scores, 1, atol=1e-4)
-    with pytest.raises(hi2.InvalidParameter, match=r"'source'.*no/such/model"):
-        hi2.SentenceTransformerEncoder("no/such/model")

@@ -1,0 +1,32 @@
+"""A transformers model encodes with the pooling, the prefix and the length it was trained with."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hi2.encoders.transformer import TransformerEncoder
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean", "pooler"])
+def test_pooling_is_the_one_named(tiny, pooling):
+    encoder = TransformerEncoder(tiny.folder / "bert", pooling=pooling, max_length=20, batch_size=2)
+    output, mask = tiny.states("bert", 20)
+    hidden = output.last_hidden_state.numpy()
+    expected = {
+        "cls": hidden[:, 0],
+        "mean": (hidden * mask[:, :, None]).sum(1) / mask.sum(1, keepdims=True),
+        "pooler": output.pooler_output.numpy(),
+    }[pooling]
+    np.testing.assert_allclose(encoder(tiny.texts), expected, atol=1e-5)
+    assert encoder([]).shape == (0, 16)
+
+
+def test_prefix_maximum_length_and_norm_are_applied(tiny):
+    plain = TransformerEncoder(tiny.folder / "bert", max_length=8)
+    prefixed = TransformerEncoder(tiny.folder / "bert", max_length=8, prefix="query : ", normalise=True)
+    vectors = prefixed(["river"])
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    expected = plain(["query : river"])
+    np.testing.assert_allclose(vectors, expected / np.linalg.norm(expected), atol=1e-6)
+    np.testing.assert_allclose(plain([tiny.texts[2]]), plain([tiny.texts[2] * 2]), atol=1e-6)
