@@ -6,8 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from hi2.data.ragged import take_rows
+from hi2.data.ragged import Ragged, take_rows
 
 
 @pytest.mark.parametrize("rows", [[], [1], [2, 0], [0, 1, 2], [2, 2]])
@@ -18,3 +20,23 @@ def test_rows_are_taken_with_offsets_of_their_own(rows):
     assert taken.dtype == np.uint32
     found = [taken[int(begin) : int(end)].tolist() for begin, end in pairwise(offsets)]
     assert found == [values[row].tolist() for row in rows]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.binary(max_size=5), min_size=1, max_size=12), st.data())
+def test_any_rows_are_taken_in_any_order(rows, data):
+    column = Ragged.of(rows)
+    assert column.rows() == rows
+    assert column.lengths.tolist() == [len(row) for row in rows]
+    chosen = data.draw(st.lists(st.integers(0, len(rows) - 1), max_size=15))
+    taken = column.take(np.array(chosen, np.int64))
+    assert taken.rows() == [rows[i] for i in chosen]
+    assert len(taken.data) == sum(len(rows[i]) for i in chosen)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(st.binary(max_size=4), max_size=4), max_size=4))
+def test_columns_are_joined_one_after_another(columns):
+    joined = Ragged.concatenate(Ragged.of(rows) for rows in columns)
+    assert joined.rows() == [row for rows in columns for row in rows]
+    assert len(joined) == sum(map(len, columns))

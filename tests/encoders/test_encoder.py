@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import hi2
-from hi2.encoders.encoder import PROBE, EncoderIdentity
+from hi2.encoders import load_encoder
+from hi2.encoders.encoder import PROBE, EncoderIdentity, encode
 
 
 def hashed(texts):
@@ -73,3 +74,50 @@ def test_bad_arguments_are_refused(corpus, static):
         index.search("text alone")
     with pytest.raises(hi2.InvalidParameter, match=r"'vectors'.*texts are given too"):
         index.search("text", "text")
+
+
+@pytest.mark.parametrize(
+    ("encoder", "match"),
+    [
+        (3, "a callable"),
+        (hi2.StaticEncoder, "a callable"),  # the class, not an encoder
+        (lambda texts: [[1.0], [1.0, 2.0]], "returns an array"),
+        (lambda texts: np.zeros((1, 4)), r"shape \(2, dim\) for 2 texts.*\(1, 4\)"),
+        (lambda texts: np.array([["a"], ["b"]]), "of <U1"),
+        (lambda texts: np.full((2, 4), np.nan), "finite numbers"),
+        (lambda texts: np.zeros((2, 5)), "dimension 4.*dimension 5"),
+    ],
+)
+def test_what_an_encoder_returns_is_checked(encoder, match):
+    with pytest.raises(hi2.InvalidParameter, match=match):
+        encode(encoder, ["one", "two"], dim=4)
+
+
+def test_vectors_of_an_encoder_become_float32():
+    vectors = encode(lambda texts: [[len(text), 1] for text in texts], ("a", "bcd"))
+    assert vectors.dtype == np.float32
+    assert vectors.tolist() == [[1, 1], [3, 1]]
+
+
+def test_an_identity_says_its_name_and_where_it_was_loaded_from(static):
+    assert str(EncoderIdentity.of(hashed)) == "hashed"
+    assert str(EncoderIdentity("Mine", "a/folder", (1.0, 2.0))) == "Mine('a/folder'), 2 dimensions"
+    with pytest.raises(hi2.InvalidParameter, match="other than zero"):
+        EncoderIdentity.of(lambda texts: np.zeros((len(texts), 4)))
+    with pytest.raises(hi2.InvalidParameter, match="dimension 9"):
+        EncoderIdentity.check_dim(static, 9)
+
+
+def test_the_length_of_vectors_is_part_of_the_identity():
+    identity = EncoderIdentity.of(hashed)
+    with pytest.raises(hi2.InvalidParameter, match="other vectors"):
+        identity.check(lambda texts: 1.1 * hashed(texts))
+
+
+def test_only_encoders_that_the_library_knows_are_loaded(static):
+    loaded = load_encoder(EncoderIdentity.of(static))
+    np.testing.assert_array_equal(loaded(["a text"]), static(["a text"]))
+    with pytest.raises(hi2.InvalidParameter, match=r"must be given.*hashed"):
+        load_encoder(EncoderIdentity.of(hashed))
+    with pytest.raises(hi2.InvalidParameter, match="other vectors"):
+        load_encoder(EncoderIdentity("StaticEncoder", None, (1.0,) * 256))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import hi2
-from hi2.encoders.onnx import OnnxEncoder, _vector_output
+from hi2.encoders.onnx import OnnxEncoder, _bert_tokenizer, _vector_output
 from hi2.encoders.registry import load_towers
 
 
@@ -56,3 +57,16 @@ def test_the_output_with_vectors_is_chosen():
     assert _vector_output([states, named], model) == "sentence_embedding"
     with pytest.raises(hi2.InvalidParameter, match="fixed width"):
         _vector_output([mask], model)
+
+
+def test_a_missing_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(hi2.MissingExtra, match=r"hi2\[onnx\]"):
+        OnnxEncoder("anything")
+    with pytest.raises(hi2.InvalidParameter, match="'mean' or 'cls'"):
+        OnnxEncoder("anything", pooling="pooler")
+
+
+def test_without_a_tokenizer_of_its_own_a_model_gets_berts():
+    tokens = _bert_tokenizer().encode("the river").tokens
+    assert tokens == ["[CLS]", "the", "river", "[SEP]"]

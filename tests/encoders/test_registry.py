@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hi2
-from hi2.encoders.registry import ENCODERS, load_towers
+from hi2.encoders.registry import ENCODERS, Recipe, encoder_name, load_towers
 from hi2.encoders.transformer import TransformerEncoder
 
 
@@ -54,3 +54,26 @@ def test_static_is_one_tower():
     towers = load_towers("static")
     assert towers.documents is towers.queries
     np.testing.assert_array_equal(towers.queries(["a"]), hi2.StaticEncoder()(["a"]))
+
+
+def test_results_name_an_encoder_by_its_recipe_or_its_folder():
+    assert encoder_name("DPR=a/documents,a/queries") == "DPR"
+    assert encoder_name("static") == "static"
+    assert encoder_name("onnx=models/small") == "small"
+    assert encoder_name("sentence-transformers/all-MiniLM-L6-v2") == "all-MiniLM-L6-v2"
+
+
+def test_towers_with_the_same_settings_are_loaded_once():
+    """Towers share an encoder only if source, prefix and length are the same."""
+    loaded = []
+
+    def load(source, **options):
+        loaded.append((source, options))
+        return lambda texts: np.zeros((len(texts), 2))
+
+    one = Recipe(load, "hub", pooling="cls", max_length=8, query_max_length=8).towers()
+    assert one.documents is one.queries
+    assert loaded == [("hub", {"pooling": "cls", "prefix": "", "max_length": 8})]
+    two = Recipe(load, "hub", query_prefix="query: ").towers("here")
+    assert two.documents is not two.queries
+    assert [(source, options["prefix"]) for source, options in loaded[1:]] == [("here", ""), ("here", "query: ")]

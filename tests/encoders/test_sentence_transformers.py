@@ -46,3 +46,18 @@ def test_an_index_loads_its_sentence_transformers_model_again(tiny_model, corpus
     np.testing.assert_allclose(hits.scores, 1, atol=1e-4)
     with pytest.raises(hi2.InvalidParameter, match=r"'source'.*no/such/model"):
         hi2.SentenceTransformerEncoder("no/such/model")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_vectors_have_unit_length_unless_lengths_are_kept(tiny_model):
+    texts = ["one text", "another text of more words"]
+    normal, plain = (hi2.SentenceTransformerEncoder(tiny_model, normalise=one)(texts) for one in (True, False))
+    lengths = np.linalg.norm(plain, axis=1, keepdims=True)
+    assert not np.allclose(lengths, 1, atol=1e-2)
+    np.testing.assert_allclose(normal, plain / lengths, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_folder_is_remembered_by_its_absolute_path(tiny_model, monkeypatch):
+    monkeypatch.chdir(tiny_model.parent)
+    assert hi2.SentenceTransformerEncoder(tiny_model.name).source == str(tiny_model.resolve())

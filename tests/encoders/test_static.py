@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import hi2
+from hi2.encoders.encoder import PROBE
 
 
 def test_vectors_are_sums_of_token_vectors_at_unit_length(static):
@@ -32,3 +33,13 @@ def test_texts_without_tokens_have_the_zero_vector(static):
 def test_similar_texts_have_similar_vectors(static):
     a, b, c = static(["a cat sat on the mat", "the kitten is lying on a rug", "quarterly tax returns of companies"])
     assert a @ b > a @ c
+
+
+def test_vectors_of_tokens_equal_vectors_of_their_texts(static):
+    texts = ["one text", "", "another one"]
+    np.testing.assert_array_equal(static.average(*static.tokenizer.encode(texts)), static(texts))
+
+
+def test_the_vectors_are_those_that_indexes_were_built_with(static):
+    """An index that names this encoder needs exactly these vectors."""
+    np.testing.assert_allclose(static([PROBE])[0, :4], [-0.1124, -0.1499, -0.056, -0.08], atol=1e-4)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
+import hi2
 from hi2.encoders.transformer import TransformerEncoder
 
 
@@ -30,3 +33,21 @@ def test_prefix_maximum_length_and_norm_are_applied(tiny):
     expected = plain(["query : river"])
     np.testing.assert_allclose(vectors, expected / np.linalg.norm(expected), atol=1e-6)
     np.testing.assert_allclose(plain([tiny.texts[2]]), plain([tiny.texts[2] * 2]), atol=1e-6)
+
+
+def test_a_missing_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(hi2.MissingExtra, match=r"hi2\[transformers\]"):
+        TransformerEncoder("anything")
+
+
+def test_a_folder_without_a_model_is_refused(tmp_path):
+    pytest.importorskip("transformers", reason="needs the extra 'transformers'")
+    with pytest.raises(hi2.InvalidParameter, match="the folder of a transformers model"):
+        TransformerEncoder(tmp_path)
+
+
+def test_the_vector_of_a_text_does_not_depend_on_its_batch(tiny):
+    one_by_one = TransformerEncoder(tiny.folder / "bert", pooling="mean", batch_size=1)
+    together = TransformerEncoder(tiny.folder / "bert", pooling="mean", batch_size=3)
+    np.testing.assert_allclose(one_by_one(tiny.texts), together(tiny.texts), atol=1e-5)

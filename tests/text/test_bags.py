@@ -1,7 +1,8 @@
-"""Term weights that the caller gives replace BM25."""
+"""Texts become bags of term counts, and weights that the caller gives become bags of weights."""
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 
 import hi2
 from hi2 import _native
-from hi2.text.bags import weigh
+from hi2.data import spool
+from hi2.text.bags import BagCollector, count, max_score_per_term, weigh
 
 
 class Csr:
@@ -71,3 +73,41 @@ def test_the_number_of_threads_does_not_change_the_result():
         strict=True,
     ):
         np.testing.assert_array_equal(a, b)
+
+
+def test_counts_are_of_terms_and_lengths_include_repeats(bert):
+    texts = ["red blue red [SEP]", "", "blue"]
+    bags = count(bert, texts)
+    for i, text in enumerate(texts):
+        assert row(bags, i) == Counter(bert.number(token) for token in bert.tokens(text))
+    assert bags.lengths.tolist() == [3, 0, 1]
+    assert count(bert, texts, max_tokens=2).lengths.tolist() == [2, 0, 1]
+
+
+def test_a_part_of_bags_is_bags_of_those_rows(bert):
+    bags = count(bert, ["one", "two two", "", "three four"])
+    for begin, end in [(0, 4), (1, 3), (2, 2), (3, 4)]:
+        part = bags.part(begin, end)
+        assert len(part) == end - begin
+        assert part.offsets[0] == 0
+        assert [row(part, i) for i in range(len(part))] == [row(bags, i) for i in range(begin, end)]
+        assert part.lengths.tolist() == bags.lengths[begin:end].tolist()
+
+
+def test_bags_collected_in_batches_equal_bags_of_all_texts(bert, corpus, monkeypatch):
+    monkeypatch.setattr(spool, "SPILL_BYTES", 1000)
+    collector = BagCollector()
+    for begin in range(0, 100, 30):
+        collector.add(count(bert, corpus.texts[begin : min(begin + 30, 100)]))
+    collected, whole = collector.finish(), count(bert, corpus.texts[:100])
+    for name in ("offsets", "terms", "values", "lengths"):
+        np.testing.assert_array_equal(getattr(collected, name), getattr(whole, name))
+    assert len(BagCollector(np.float32).finish()) == 0
+
+
+def test_a_term_gets_the_highest_score_of_its_tokens():
+    tokens, scores = np.array([3, 1, 3, 2, 0, 1]), np.array([1, 0, 5, -1, 9, 2], np.float32)
+    dropped = np.array([1, 0, 0, 0], np.uint8)
+    bags = max_score_per_term(tokens, np.array([4, 0, 2]), scores, dropped)
+    assert [row(bags, i) for i in range(3)] == [{3: 5.0}, {}, {1: 2.0}]
+    assert bags.lengths.tolist() == [4, 0, 1]  # tokens that are terms, also those without a score

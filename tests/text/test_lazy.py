@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
+import pytest
 
 import hi2
+from hi2.text import lazy
+from hi2.text.lazy import LazyTokenizer
 from hi2.text.tokenizer import Tokenizer as Ours
 
 
@@ -16,3 +21,44 @@ def test_the_tokenizer_is_stored_with_the_index(words, tmp_path):
     opened = hi2.HybridIndex.open(tmp_path / "a")
     assert opened.model.terms.tokenizer.fingerprint == Ours.load(words).fingerprint
     assert opened.search(vectors[2], "blue", clusters=0).ids.tolist() == [1]
+
+
+@pytest.mark.parametrize("kind", ["bert", "words"])
+def test_a_lazy_tokenizer_gives_the_terms_of_the_stored_one(kind, bert):
+    tokenizer = bert if kind == "bert" else hi2.WordTokenizer(n_terms=1000)
+    stored = LazyTokenizer(tokenizer.definition.encode(), tokenizer.n_terms)
+    assert stored.definition == tokenizer.definition
+    assert stored.fingerprint == tokenizer.fingerprint
+    assert stored.tokens("Inverted indexes") == tokenizer.tokens("Inverted indexes")
+    np.testing.assert_array_equal(stored.dropped, tokenizer.dropped)
+
+
+def test_it_is_parsed_once_and_only_when_a_text_needs_it(bert, monkeypatch):
+    parsed = []
+    monkeypatch.setattr(lazy, "restore_analyzer", lambda definition: parsed.append(definition) or bert)
+    stored = LazyTokenizer(bert.definition.encode(), bert.n_terms)
+    assert (stored.n_terms, stored.definition, len(stored.fingerprint)) == (30522, bert.definition, 64)
+    assert not parsed
+    stored.tokens("one")
+    stored.encode(["two"])
+    assert len(parsed) == 1
+
+
+@pytest.mark.parametrize(
+    ("definition", "n_terms", "match"),
+    [
+        (b"{}", 5, "cannot be read"),
+        (b"no JSON", 5, "cannot be read"),
+        (b'{"kind": "hi2 words"}', 1000, "cannot be read"),
+        (hi2.WordTokenizer(n_terms=1000).definition.encode(), 999, "has 1000 terms, not 999"),
+    ],
+)
+def test_a_damaged_definition_is_found_when_it_is_parsed(definition, n_terms, match):
+    stored = LazyTokenizer(definition, n_terms)
+    with pytest.raises(hi2.FormatError, match=match):
+        stored.tokens("text")
+
+
+def test_it_can_be_copied_without_being_parsed():
+    stored = copy.deepcopy(LazyTokenizer(b"no JSON", 5))
+    assert (stored.n_terms, stored.definition) == (5, "no JSON")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models
 
 import hi2
-from hi2.text.tokenizer import BERT_SPECIAL_TOKENS
+from hi2.text.tokenizer import BERT_SPECIAL_TOKENS, restore_analyzer
 from hi2.text.tokenizer import Tokenizer as Ours
 
 
@@ -129,3 +129,28 @@ def test_native_tokens_at_the_limits(bert):
     tokens, offsets = bert.encode(["one two", "\u302e three [MASK] four", "five"])
     assert [bert.name(t) for t in tokens[int(offsets[1]) : int(offsets[2])]][-1] == "four"
     assert bert.tokens("five") == [bert.name(t) for t in tokens[int(offsets[2]) :]]
+
+
+def test_a_definition_restores_the_kind_of_tokenizer_that_wrote_it(bert, words):
+    for tokenizer in (bert, Ours.load(words), hi2.WordTokenizer(n_terms=512)):
+        restored = restore_analyzer(tokenizer.definition)
+        assert type(restored) is type(tokenizer)
+        assert restored.fingerprint == tokenizer.fingerprint
+    assert Ours.load(bert) is bert
+
+
+def test_terms_have_names_and_numbers(bert):
+    assert bert.name(bert.number("index")) == "index"
+    assert bert.number("not a piece") is None
+    assert bert.name(10**6) == "<1000000>"
+    assert bert.names("red blue red") == {bert.number("red"): "red", bert.number("blue"): "blue"}
+
+
+def test_what_is_no_tokenizer_is_refused(tmp_path):
+    for bad, match in ((3, "a int"), ([], "a list")):
+        with pytest.raises(hi2.InvalidParameter, match=match):
+            Ours.load(bad)
+    with pytest.raises(hi2.InvalidParameter, match="with a vocabulary"):
+        Ours.load(Tokenizer(models.WordLevel({}, unk_token="x")))
+    with pytest.raises(hi2.InvalidParameter, match="a name the hub knows"):
+        Ours.load(tmp_path / "nowhere")

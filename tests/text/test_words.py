@@ -78,3 +78,23 @@ def test_a_restored_tokenizer_gives_the_same_terms():
     for a, b in zip(tokenizer.encode(["some text of words"]), restored.encode(["some text of words"]), strict=True):
         np.testing.assert_array_equal(a, b)
     assert len(tokenizer.encode(["\ud800 \x00"])[0]) == 0
+
+
+def test_numbers_of_terms_are_below_the_limit_and_stay_the_same():
+    """An index stores term numbers, so a word has the same number in every version."""
+    tokenizer = hi2.WordTokenizer(n_terms=1000)
+    tokens, offsets = tokenizer.encode(["one two", "", "two"])
+    assert offsets.tolist() == [0, 2, 2, 3]
+    assert tokens.tolist() == [tokenizer.number(word) for word in ("one", "two", "two")]
+    assert tokens.max() < tokenizer.n_terms == 1000
+    assert hi2.WordTokenizer().number("hybrid") == 88115
+    assert tokenizer.names("Two") == {tokenizer.number("two"): "two"}
+
+
+def test_bad_arguments_name_the_row_or_the_parameter():
+    assert hi2.WordTokenizer().encode(["one two three"], max_tokens=2)[1].tolist() == [0, 2]
+    with pytest.raises(hi2.InvalidParameter, match="a int in row 1"):
+        hi2.WordTokenizer().encode(["one", 2])
+    for bad in (0, 255, 1 << 23):
+        with pytest.raises(hi2.InvalidParameter, match="'n_terms'"):
+            hi2.WordTokenizer(n_terms=bad)
