@@ -7,6 +7,7 @@ import pytest
 
 import hi2
 import oracle
+from hi2.codecs.pq import pad
 
 SPECS = [
     hi2.PQ(subspaces=4),
@@ -44,3 +45,37 @@ def test_codes_are_the_nearest_codewords(spec, corpus):
 def test_a_spec_rejects(match, spec, keywords):
     with pytest.raises(hi2.InvalidParameter, match=match):
         spec(**keywords)
+
+
+@pytest.mark.parametrize(("dim", "expected"), [(1, 1), (7, 1), (16, 2), (384, 48)])
+def test_without_a_number_eight_dimensions_share_a_codeword(dim, expected):
+    assert hi2.PQ().resolved(dim).subspaces == expected
+    assert hi2.PQ(subspaces=1).resolved(dim).subspaces == 1
+    with pytest.raises(hi2.InvalidParameter, match=f"'subspaces'.*from 1 to {dim}"):
+        hi2.PQ(subspaces=dim + 1).resolved(dim)
+
+
+@pytest.mark.parametrize(("subspaces", "bits", "expected"), [(5, 8, 5), (5, 4, 3), (6, 4, 3), (1, 4, 1)])
+def test_a_code_takes_bits_times_subspaces(subspaces, bits, expected):
+    vectors = np.random.default_rng(0).standard_normal((20, 9)).astype(np.float32)
+    assert hi2.PQ(subspaces=subspaces, bits=bits).fit(vectors, threads=1).code_bytes == expected
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+def test_no_more_points_than_codewords_are_kept_exactly(bits):
+    vectors = np.random.default_rng(1).standard_normal((1 << bits, 6)).astype(np.float32)
+    codec = hi2.PQ(subspaces=4, bits=bits).fit(vectors, threads=1)  # 6 dimensions are padded to 8
+    books = codec.arrays["codebooks"]
+    assert books.shape == (4, 1 << bits, 2)
+    codes = codec.encode(vectors)
+    if bits == 4:
+        codes = np.stack([codes & 15, codes >> 4], axis=2).reshape(len(codes), 4)
+    decoded = oracle.pq_decode(codes.astype(np.int64), books)
+    np.testing.assert_array_equal(decoded[:, :6], vectors)
+    assert not decoded[:, 6:].any()
+
+
+def test_vectors_are_padded_with_zeros_to_a_multiple():
+    vectors = np.ones((2, 5), np.float32)
+    assert pad(vectors, 5) is vectors
+    assert pad(vectors, 4).tolist() == [[1] * 5 + [0] * 3] * 2

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import hi2
+import oracle
 
 
 @pytest.mark.parametrize(("bits", "share"), [(1, 0.62), (2, 0.36), (4, 0.1), (8, 0.01)])
@@ -26,3 +27,37 @@ def test_rabitq_is_unbiased_and_better_with_more_bits(bits, share):
     assert abs(errors.mean()) < 4 * errors.std() / np.sqrt(errors.size) + 0.02 * length
     slope = (np.array(estimates).mean(0) * true).sum() / (true**2).sum()
     assert abs(slope - 1) < 0.05
+
+
+@pytest.mark.parametrize("bits", [1, 3, 8])
+@pytest.mark.parametrize("dim", [1, 8, 9, 200])
+def test_a_code_is_a_plane_per_bit_and_one_float(bits, dim):
+    vectors = np.random.default_rng(0).standard_normal((5, dim)).astype(np.float32)
+    codec = hi2.RaBitQ(bits=bits).fit(vectors, threads=1)
+    assert codec.code_bytes == codec.encode(vectors).shape[1] == bits * ((dim + 7) // 8) + 4
+
+
+def test_the_mean_is_fitted_and_the_seed_determines_the_rotation():
+    vectors = np.random.default_rng(0).standard_normal((50, 12)).astype(np.float32) + 5
+    first, same, other = (hi2.RaBitQ(seed=seed).fit(vectors, threads=1) for seed in (1, 1, 2))
+    np.testing.assert_allclose(first.arrays["middle"], vectors.mean(0), rtol=1e-6)
+    assert first.arrays["signs"].shape == (hi2.RaBitQ.rounds, 12)
+    np.testing.assert_array_equal(first.encode(vectors), same.encode(vectors))
+    assert not np.array_equal(first.arrays["signs"], other.arrays["signs"])
+
+
+def test_more_bits_decode_to_nearer_vectors():
+    vectors = np.random.default_rng(2).standard_normal((40, 100)).astype(np.float32)
+    errors = []
+    for bits in (1, 2, 4, 8):
+        codec = hi2.RaBitQ(bits=bits).fit(vectors, threads=1)
+        decoded = codec.arrays["middle"] + oracle.rabitq_decode(codec.encode(vectors), bits, codec.arrays["signs"])
+        errors.append(((decoded - vectors) ** 2).sum() / (vectors**2).sum())
+    assert errors == sorted(errors, reverse=True)
+    assert errors[-1] < 1e-3
+
+
+@pytest.mark.parametrize("keywords", [{"bits": 0}, {"bits": 9}, {"bits": 1.5}, {"seed": -1}, {"seed": 2**32}])
+def test_a_spec_rejects(keywords):
+    with pytest.raises(hi2.InvalidParameter, match=next(iter(keywords))):
+        hi2.RaBitQ(**keywords)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import hi2
 from hi2.errors import InvalidParameter
-from hi2.filters.columns import Columns
+from hi2.filters.columns import Columns, kind_of, plain
 from payloads import payload_of
 
 VECTORS = np.eye(3, dtype=np.float32)
@@ -79,3 +79,82 @@ def test_a_filter_on_a_key_beyond_the_column_limit_is_a_clear_error():
     with pytest.raises(InvalidParameter, match="256 columns before it"):
         index.search(VECTORS[0], filter="k299 == 1")
     hi2.HybridIndex.build(VECTORS[:2], TEXTS[:2], payload=[{"x": 10**400}, {"x": 1}], progress=False)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (True, "bool"),
+        (3, "int"),
+        (2**63, "float"),
+        (-(2**63), "float"),  # this integer stands for no value
+        (10**400, "other"),
+        (0.5, "float"),
+        ("a", "str"),
+        ([], "tags"),
+        (["a", "b"], "tags"),
+        (["a", 1], "other"),
+        ({}, "other"),
+    ],
+)
+def test_the_kind_of_a_value_is_the_kind_of_its_column(value, kind):
+    assert kind_of(value) == kind
+
+
+def columns_of(*values):
+    lines = [json.dumps({"payload": {"a": value}}).encode() for value in values]
+    return Columns.of_lines(lines, np.arange(len(values)))
+
+
+def test_integers_and_floats_mix_and_other_kinds_do_not():
+    assert columns_of(1, 2.5, None, 3).by_name["a"].values.tolist()[:2] == [1.0, 2.5]
+    assert columns_of(2.5, 1).by_name["a"].kind == "float"
+    for values in ((1, "a"), (True, 1), ("a", ["a"]), (1, {})):
+        assert columns_of(*values).by_name["a"].kind == "other"
+    assert not columns_of(None, None).by_name
+
+
+def test_grouping_by_tags_is_refused():
+    column = columns_of(["a"]).by_name["a"]
+    with pytest.raises(InvalidParameter, match="'a' is tags"):
+        column.value(0)
+    assert columns_of("x", None).by_name["a"].value(1) is None
+
+
+def test_dates_and_numpy_numbers_become_plain():
+    assert plain(np.int8(3)) == 3
+    assert plain(np.datetime64("2020-01-02")) == "2020-01-02"
+    east = timezone(timedelta(hours=2))
+    assert plain(datetime(2020, 1, 2, 1, tzinfo=east)) == "2020-01-01T23:00:00.000000Z"
+    with pytest.raises(TypeError, match="a set"):
+        plain({1})
+
+
+@pytest.mark.parametrize("line", [b"no JSON", b"[1]", b'{"payload": [1]}'])
+def test_a_damaged_line_is_named(line):
+    with pytest.raises(hi2.FormatError, match=r"stored\.jsonl"):
+        Columns.of_lines([line], np.arange(1))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"columns.json": np.frombuffer(b"no JSON", np.uint8)},
+        {"columns.json": None},
+        {"column_0.npy": np.zeros(2, np.int64)},
+        {"column_0.npy": np.zeros(3, np.int32)},
+        {"column_1.npy": np.array([0, 1, 9], np.int32)},
+        {"column_1_ends.npy": np.array([1, 99], np.uint64)},
+        {"column_2_offsets.npy": np.array([0, 2, 1, 3])},
+        {"column_2_offsets.npy": np.array([0, 1, 2])},
+    ],
+)
+def test_damaged_columns_are_refused(change):
+    payload = [{"n": 1, "s": "x", "t": ["p", "q"]}, {"s": "y", "t": ["q"]}, {"n": 3}]
+    columns = Columns.of_lines([json.dumps({"payload": own}).encode() for own in payload], np.arange(3))
+    stored = columns.arrays()
+    assert set(change) <= set(stored)
+    damaged = {name: array for name, array in {**stored, **change}.items() if array is not None}
+    Columns.read(stored, 3)
+    with pytest.raises(hi2.FormatError, match="payload columns cannot be read"):
+        Columns.read(damaged, 3)

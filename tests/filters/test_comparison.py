@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import operator
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hi2.errors import InvalidParameter
 from hi2.filters.columns import Columns
+from hi2.filters.comparison import compare, compare_any
 from hi2.filters.parser import parse
 from payloads import payload_of
 
@@ -33,3 +37,66 @@ def columns():
 def test_a_comparison_that_a_column_does_not_have_is_refused(columns, text, said):
     with pytest.raises(InvalidParameter, match=said):
         parse(text).flags(columns)
+
+
+OPERATORS = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+KINDS = {
+    "int": st.integers(-(2**63) + 1, 2**63 - 1) | st.integers(-3, 3),
+    "float": st.floats(-(2.0**62), 2.0**62) | st.sampled_from([0.0, 0.5, -1.0]),
+    "str": st.text(max_size=2),
+}
+
+
+def column_of(values):
+    lines = [json.dumps({"payload": {"a": value}}).encode() for value in values]
+    return Columns.of_lines(lines, np.arange(len(values))).by_name["a"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=80, deadline=None)
+@given(data=st.data())
+def test_numbers_and_strings_compare_as_in_python(kind, data):
+    values = [*data.draw(st.lists(st.none() | KINDS[kind], max_size=8)), data.draw(KINDS[kind])]
+    column = column_of(values)
+    asked = data.draw(st.sampled_from([value for value in values if value is not None]) | KINDS[kind])
+    for op, rule in OPERATORS.items():
+        expected = [value is not None and rule(value, asked) for value in values]
+        assert compare(column, op, asked, "here").tolist() == expected, op
+    several = [asked, *data.draw(st.lists(KINDS[kind], max_size=3))]
+    assert compare_any(column, several, "here").tolist() == [value is not None and value in several for value in values]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(st.sampled_from("xyz"), max_size=3), min_size=1, max_size=8), st.sampled_from("wxyz"))
+def test_tags_contain_one_or_any(rows, tag):
+    column = column_of(rows)
+    assert compare(column, "contains", tag, "here").tolist() == [tag in tags for tags in rows]
+    expected = [tag in tags or "x" in tags for tags in rows]
+    assert compare_any(column, [tag, "x"], "here").tolist() == expected
+
+
+def test_booleans_are_equal_or_not():
+    column = column_of([True, False, None])
+    assert compare(column, "==", True, "here").tolist() == [True, False, False]
+    assert compare(column, "!=", True, "here").tolist() == [False, True, False]
+    assert compare_any(column, [True, False], "here").tolist() == [True, True, False]
+
+
+def test_numbers_beyond_64_bits_compare_by_size():
+    column = column_of([-(2**62), 0, 2**62])
+    for value, below in ((2**63, True), (10**400, True), (-(2**63) - 1, False), (-(10**400), False)):
+        assert compare(column, "<", value, "here").tolist() == [below] * 3
+        assert compare(column, ">=", value, "here").tolist() == [not below] * 3
+    assert compare_any(column, [2**63, -(2**63) - 1, 0], "here").tolist() == [False, True, False]
+
+
+def test_no_values_match_nothing():
+    for values in ([1], ["a"], [True], [["t"]]):
+        assert compare_any(column_of(values), [], "here").tolist() == [False]

@@ -1,13 +1,20 @@
-"""Expressions of Python and of text are the same conditions."""
+"""Conditions on columns are joined by and, or and not, and are the same in Python and in text."""
 
 from __future__ import annotations
 
+import json
+import operator
 from datetime import date
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import hi2
 from hi2.errors import InvalidParameter
+from hi2.filters.columns import Columns
+from hi2.filters.expression import And, Comparison, Not, Or, check_columns, read_column
 from hi2.filters.parser import parse
 
 
@@ -25,3 +32,92 @@ def test_python_expressions_equal_filter_strings():
         assert str(parse(str(expression))) == str(expression)
     with pytest.raises(InvalidParameter, match="no truth of its own"):
         bool(column("year") > 3)
+
+
+def columns_of(*rows):
+    return Columns.of_lines([json.dumps({"payload": row}).encode() for row in rows], np.arange(len(rows)))
+
+
+OPERATORS = {"==": operator.eq, "<": operator.lt, ">=": operator.ge}
+
+
+def _comparison(name, op, value):
+    """A comparison, and the same in plain Python."""
+    return Comparison(name, op, value), lambda row: row.get(name) is not None and OPERATORS[op](row[name], value)
+
+
+def _joined(parts):
+    def joined(kind, all_or_any):
+        return kind(tuple(e for e, _ in parts)), lambda row: all_or_any(rule(row) for _, rule in parts)
+
+    return st.sampled_from([joined(And, all), joined(Or, any)])
+
+
+CONDITIONS = st.recursive(
+    st.builds(_comparison, st.sampled_from("ab"), st.sampled_from(sorted(OPERATORS)), st.integers(0, 3)),
+    lambda inner: (
+        inner.map(lambda pair: (Not(pair[0]), lambda row: not pair[1](row)))
+        | st.lists(inner, min_size=2, max_size=3).flatmap(_joined)
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(CONDITIONS, st.lists(st.dictionaries(st.sampled_from("ab"), st.none() | st.integers(0, 3)), min_size=1))
+def test_any_condition_holds_where_it_does_in_plain_python(condition, rows):
+    expression, rule = condition
+    columns = columns_of(*rows)
+    assert expression.flags(columns).tolist() == [rule(row) for row in rows]
+    again = parse(str(expression))
+    assert again.flags(columns).tolist() == [rule(row) for row in rows]
+    assert again.names() == expression.names()
+
+
+def test_not_includes_documents_without_a_value():
+    columns = columns_of({"a": 1}, {}, {"a": None})
+    assert (hi2.column("a") != 1).flags(columns).tolist() == [False] * 3
+    assert (~(hi2.column("a") == 1)).flags(columns).tolist() == [False, True, True]
+    assert hi2.column("a").exists().flags(columns).tolist() == [True, False, False]
+    assert hi2.column("nowhere").exists().flags(columns).tolist() == [False] * 3
+
+
+def test_conditions_joined_by_one_word_are_not_nested():
+    a, b, c, d = (hi2.column(name) == 1 for name in "abcd")
+    assert str(a & b & c) == "(a == 1 and b == 1 and c == 1)"
+    assert str((a & b) | (c & d)) == "((a == 1 and b == 1) or (c == 1 and d == 1))"
+    with pytest.raises(InvalidParameter, match="put comparisons in brackets"):
+        a & True
+
+
+def test_names_that_are_words_or_odd_are_quoted():
+    assert str(hi2.column("not").exists()) == "`not` exists"
+    assert str(hi2.column("a.b") == 1) == "a.b == 1"
+    assert str(hi2.column("a b") == True) == "`a b`"  # noqa: E712
+    for bad in ("", "a`b", None):
+        with pytest.raises(InvalidParameter, match="without backquotes"):
+            hi2.column(bad)
+
+
+def test_a_column_is_compared_with_plain_values_only():
+    assert str(hi2.column("a") < np.float64(0.5)) == "a < 0.5"
+    for bad in (None, [1], float("nan"), object()):
+        with pytest.raises(InvalidParameter, match="a number, a string, a boolean or a date"):
+            hi2.column("a") == bad  # noqa: B015
+
+
+def test_a_column_that_no_segment_has_is_refused_with_those_there_are():
+    first, second = columns_of({"year": 1}), columns_of({"lang": "en"})
+    check_columns(parse("year > 1 or lang == 'en'"), [first, second])
+    with pytest.raises(InvalidParameter, match=r"\(lang, year\)\. Got 'planet' in \(year > 1 and planet == 3\)"):
+        check_columns(parse("year > 1 and planet == 3"), [first, second])
+    with pytest.raises(InvalidParameter, match="no document has a payload"):
+        check_columns(parse("planet == 3"), [columns_of({})])
+
+
+def test_one_column_is_read_from_every_segment_that_has_it():
+    first, second = columns_of({"year": 1}), columns_of({"lang": "en"})
+    found = read_column([first, second], "year")
+    assert (found[0].name, found[1]) == ("year", None)
+    with pytest.raises(InvalidParameter, match=r"'group_by'.*lang, year.*'planet'"):
+        read_column([first, second], "planet")

@@ -110,3 +110,33 @@ def test_a_spec_rejects(match, spec, keywords):
 def test_there_are_never_more_clusters_than_documents(corpus):
     index = hi2.HybridIndex.build(corpus.vectors[:7], terms=None, clusters=hi2.KMeans(1000))
     assert index.model.n_clusters == 7
+
+
+def test_the_sample_is_limited_per_cluster():
+    spec = hi2.KMeans(10, points_per_cluster=5)
+    assert spec.sample_size(1000) == 50
+    assert spec.sample_size(30) == 30
+    assert spec.sample_size(3) == 3
+
+
+def test_a_small_sample_gives_fewer_clusters(corpus):
+    clusters = hi2.KMeans(50).fit(corpus.vectors[:20], n_docs=500, threads=1)
+    assert clusters.n_clusters == clusters.spec.n_clusters == 20
+    assert clusters.default_probes == 16
+    assert clusters.dim == corpus.vectors.shape[1]
+    assert clusters.centroids is clusters.anchors
+
+
+@pytest.mark.parametrize(
+    ("anchors", "centroids", "match"),
+    [
+        (np.zeros((2, 3), np.float32), np.zeros((3, 3), np.float32), r"\(2, 3\) and \(3, 3\)"),
+        (np.zeros(3, np.float32), np.zeros(3, np.float32), r"\(n_clusters, dim\)"),
+        (np.zeros((2, 3)), np.zeros((2, 3), np.float32), "'anchors'.*float64"),
+        (np.zeros((2, 3), np.float32), np.full((2, 3), np.nan, np.float32), "'centroids'.*finite"),
+        (np.zeros((3, 2), np.float32).T, np.zeros((2, 3), np.float32), "'anchors'.*C-contiguous"),
+    ],
+)
+def test_arrays_that_are_no_clusters_are_refused(anchors, centroids, match):
+    with pytest.raises(hi2.InvalidParameter, match=match):
+        hi2.ClusterSelector(hi2.KMeans(), anchors, centroids)

@@ -7,6 +7,8 @@ import pytest
 
 import hi2
 import oracle
+from hi2.selectors import terms
+from hi2.selectors.terms import fit_terms
 
 VECTORS = np.eye(3, dtype=np.float32)
 
@@ -104,3 +106,43 @@ def test_added_documents_need_weights_too(tmp_path):
     index.commit()
     index.close()
     assert hi2.HybridIndex.open(tmp_path / "a").search(VECTORS[0], "blue", clusters=0).ids.tolist() == [3]
+
+
+def test_gains_multiply_the_scores_and_their_means(corpus, fitted):
+    bags = fitted.spec.bags(fitted.tokenizer, corpus.texts[:50])
+    gains = np.linspace(0, 2, fitted.n_terms, dtype=np.float32)
+    trained = fit_terms(fitted.spec, bags, fitted.tokenizer, gains)
+    plain = fit_terms(fitted.spec, bags, fitted.tokenizer)
+    np.testing.assert_allclose(trained.scores(bags), plain.scores(bags) * gains[bags.terms], rtol=1e-6)
+    np.testing.assert_allclose(trained.mean_scores, plain.mean_scores * gains, rtol=1e-5)
+
+
+def test_terms_are_selected_block_by_block_as_at_once(corpus, fitted, monkeypatch):
+    bags = fitted.spec.bags(fitted.tokenizer, corpus.texts)
+    whole, statistics = fitted.select(bags), fitted.spec.fit(bags, fitted.tokenizer)
+    monkeypatch.setattr(terms, "_ROWS_AT_A_TIME", 7)
+    blocks = fitted.select(bags)
+    for name in ("offsets", "terms", "scores"):
+        np.testing.assert_array_equal(getattr(blocks, name), getattr(whole, name))
+    again = fitted.spec.fit(bags, fitted.tokenizer)
+    np.testing.assert_allclose(again.mean_scores, statistics.mean_scores, rtol=1e-6)
+
+
+def test_given_weights_are_not_capped_at_half_of_the_terms(fitted):
+    spec = hi2.TermWeights(per_doc=4)
+    bags = spec.bags(fitted.tokenizer, [{"red": 3.0, "green": 2.0, "blue": 1.0}, {}])
+    selection = spec.fit(bags, fitted.tokenizer).select(bags)
+    assert [fitted.tokenizer.name(int(t)) for t in selection.terms] == ["red", "green", "blue"]
+    assert selection.scores.tolist() == [3, 2, 1]
+    assert selection.offsets.tolist() == [0, 3, 3]
+
+
+def test_a_fitted_selector_does_not_keep_the_tokenizer_in_its_spec(fitted):
+    assert fitted.spec.tokenizer is None
+    assert repr(fitted.spec) == repr(hi2.BM25())
+
+
+def test_queries_without_text_open_no_terms(fitted):
+    offsets, opened = fitted.query_terms([None, "index", ""], 32)
+    assert offsets.tolist() == [0, 0, 1, 1]
+    assert fitted.tokenizer.name(int(opened[0])) == "index"
