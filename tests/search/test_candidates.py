@@ -10,12 +10,14 @@ from datetime import date
 import numpy as np
 import pytest
 
+import filing
 import hi2
 from hi2.changes.open_index import OpenIndex
 from hi2.errors import InvalidParameter
 from hi2.search import execute
-from hi2.search.candidates import matching
+from hi2.search.candidates import every_document, filter_key, matching, per_query
 from hi2.state.profile import Profile
+from hi2.state.snapshot import EMPTY
 from payloads import payload_of
 
 N = 12_000
@@ -302,3 +304,69 @@ def test_queries_with_equal_filters_are_searched_together(documents, index, monk
     for row, own in enumerate(filters):
         alone = index.search(vectors[row], filter=own, k=3)
         assert hits[row].ids.tolist() == alone.ids.tolist()
+
+
+# -- the documents that pass, without a search -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def snapshot(corpus):
+    """Two segments, some of whose documents are deleted; only the second has the column ``late``."""
+    model = filing.model_of(corpus, terms=None)
+    first = filing.file(model, corpus.vectors[:40], payload=[{"n": i} for i in range(40)])
+    second = filing.file(model, corpus.vectors[:9], payload=[{"n": i, "late": True} for i in range(9)], first_id=40)
+    snapshot = EMPTY.plus(first).plus(second)
+    return snapshot.without(snapshot.find([0, 3, 41]))
+
+
+def passing(found):
+    """The ids of the documents that pass, and whether every view of them agrees."""
+    ids = []
+    for live, part in zip(found.snapshot.segments, found.parts, strict=True):
+        assert part.n == len(part.docs)
+        assert np.flatnonzero(np.unpackbits(part.bits, bitorder="little")).tolist() == part.docs.tolist()
+        ids += [live.segment.take_ids(np.array([live.segment.row_of(doc)], np.uint32))[0] for doc in part.docs.tolist()]
+    assert found.n == len(ids)
+    return sorted(ids)
+
+
+def test_every_kind_of_filter_gives_the_same_documents(snapshot):
+    alive = snapshot.ids()
+    wanted = sorted(id for id in alive if id % 40 < 5)
+    mask = np.array([id % 40 < 5 for id in alive])
+    for given in ("n < 5", hi2.column("n") < 5, mask, mask.tolist(), wanted, set(wanted), np.array(wanted[::-1])):
+        assert passing(matching(snapshot, given)) == wanted
+    assert passing(matching(snapshot, [0, 41, 1, 1, 10**6])) == [1]  # deleted, repeated and unknown ids
+    assert passing(every_document(snapshot)) == sorted(alive)
+
+
+def test_a_column_of_another_segment_is_known(snapshot):
+    assert passing(matching(snapshot, "late")) == [40, *range(42, 49)]
+    assert passing(matching(snapshot, "not late")) == sorted(id for id in snapshot.ids() if id < 40)
+
+
+def test_bits_are_cached_with_the_segment_and_survive_deletions(snapshot):
+    found = matching(snapshot, "n >= 2 and n < 6")
+    again = matching(snapshot, "(n >= 2) and (n < 6)")
+    assert all(a is b for a, b in zip(found.parts, again.parts, strict=True))
+    segment = snapshot.segments[0].segment
+    bits = segment.matches.get("(n >= 2 and n < 6)")
+    assert np.unpackbits(bits).sum() == 4  # deleted documents included
+    changed = snapshot.without(snapshot.find([4, 45]))
+    assert passing(matching(changed, "n >= 2 and n < 6")) == [2, 5, 42, 43, 44]
+    assert segment.matches.get("(n >= 2 and n < 6)") is bits
+    assert passing(found) == [2, 4, 5, 42, 43, 44, 45]
+
+
+def test_equal_expressions_have_one_key_and_lists_their_own():
+    assert filter_key("a  <  3") == filter_key(hi2.column("a") < 3) == "a < 3"
+    one, other = [1], [1]
+    assert filter_key(one) == filter_key(one) != filter_key(other)
+
+
+def test_one_filter_for_all_or_one_per_query():
+    assert per_query("draft", None) == "draft"
+    assert per_query(None, ("draft", None)).filters == ["draft", None]
+    for filter, filters in (("draft", ["draft"]), (None, "draft"), (None, {"draft"})):
+        with pytest.raises(InvalidParameter, match="'filters'"):
+            per_query(filter, filters)
