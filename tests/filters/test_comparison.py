@@ -100,3 +100,15 @@ def test_numbers_beyond_64_bits_compare_by_size():
 def test_no_values_match_nothing():
     for values in ([1], ["a"], [True], [["t"]]):
         assert compare_any(column_of(values), [], "here").tolist() == [False]
+
+
+def test_any_of_several_numbers_may_be_larger_than_64_bits():
+    rows = [{"whole": 1, "real": 1e19}, {"whole": 2**62, "real": 0.5}, {"whole": -5, "real": -1e300}]
+    columns = Columns.of_lines([json.dumps({"payload": row}).encode() for row in rows], np.arange(len(rows)))
+    for text, expected in [
+        ("real in (1e19, 3)", [True, False, False]),
+        (f"real in (-1e300, {10**309})", [False, False, True]),
+        (f"whole in ({10**309}, {2**62}, 1.5)", [False, True, False]),
+        ("whole in (1e300, -5.0)", [False, False, True]),
+    ]:
+        assert parse(text).flags(columns).tolist() == expected, text

@@ -65,10 +65,18 @@ def compare_any(column: Column, values: Sequence[Any], where: str) -> Array:
             at for at, v in zip(places, values, strict=True) if at < len(column.words) and column.words[at] == v
         ]
     else:
-        wanted = [v for v in values if column.kind == "float" or float(v).is_integer()]
-        wanted = [v if column.kind == "float" else int(v) for v in wanted if abs(v) < 2**63]
+        wanted = [number for value in values if (number := _as_stored(value, column.kind)) is not None]
     among: Array = np.isin(column.values, np.array(wanted, column.values.dtype)) & column.known()
     return among
+
+
+def _as_stored(value: int | float, kind: str) -> int | float | None:
+    """Return a number as a column of this kind stores it; None if it cannot."""
+    if kind == "float":
+        return float(value) if abs(value) < 2**1023 else None
+    if isinstance(value, float) and not value.is_integer():
+        return None
+    return int(value) if -(2**63) < value < 2**63 else None
 
 
 def _compare_tags(column: Column, op: str, value: Any, where: str) -> Array:
