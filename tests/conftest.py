@@ -12,6 +12,10 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+import hi2
+from topics import Topics, make_topics
+from tuning_sample import make_sample
+
 settings.register_profile("fixed", derandomize=True)  # every run uses the same examples
 settings.load_profile("fixed")
 
@@ -64,6 +68,29 @@ def corpus() -> Corpus:
     queries = [" ".join(text.split()[3:11]) for text in texts[::17]]
     vectors = embed(texts + queries, 40)
     return Corpus(list(documents), texts, vectors[: len(texts)], queries, vectors[len(texts) :])
+
+
+@pytest.fixture
+def small(corpus) -> hi2.HybridIndex:
+    """Return an index of 60 documents in memory, with texts and payload, that a test may change."""
+    return hi2.HybridIndex.build(
+        corpus.vectors[:60],
+        corpus.texts[:60],
+        ids=corpus.ids[:60],
+        keep_text=True,
+        payload=[{"n": i} for i in range(60)],
+    )
+
+
+@pytest.fixture(scope="session")
+def topics() -> Topics:
+    return make_topics()
+
+
+@pytest.fixture(scope="session")
+def made():
+    """Return an index to tune and what it was made of; a test takes a copy by ``tuning_sample.fresh``."""
+    return make_sample()
 
 
 @pytest.fixture(scope="session")

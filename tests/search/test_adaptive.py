@@ -14,7 +14,6 @@ from hi2 import _native
 from hi2.search.effort import resolve_effort
 from hi2.search.execute import execute
 from hi2.state.benefit import DEFAULT_BENEFIT, Benefit, log_odds
-from hi2.tuning.list_weights import collect_examples, fit_benefit
 
 SHARES = [0.5, 0.1, 0.02, 0.003, 0.0]
 
@@ -146,36 +145,6 @@ def test_explain_says_how_far_a_list_was_opened(corpus, index):
     assert True in seen
 
 
-def test_learning_recovers_the_chances_that_generated_the_data(corpus, index):
-    """Documents of near clusters are drawn as the best with a known chance. Learning must recover that chance."""
-    model, snapshot = index.model, index._index.state.snapshot
-    segment = snapshot.segments[0].segment
-    random = np.random.default_rng(0)
-    vectors = np.repeat(corpus.query_vectors, 4, axis=0)
-    terms = [terms_of(index, text) for text in corpus.query_texts for _ in range(4)]
-    labels, best = segment.labels(), []
-    for vector in vectors:
-        order = np.argsort(-(model.clusters.centroids @ vector))
-        rank = np.empty(len(order))
-        rank[order] = np.log1p(np.arange(len(order)))
-        chance = 1 / (1 + np.exp(1.0 + 1.2 * rank[labels]))
-        docs = np.flatnonzero(random.random(len(labels)) < chance)
-        best.append({(0, int(segment.rows[doc])) for doc in docs})
-    fitted = fit_benefit(collect_examples(model, snapshot, vectors, terms, best))
-    near = fitted.base
-    far = fitted.base + fitted.rank * 2.0 + fitted.rank2 * 4.0 + fitted.gap * 1.2
-    assert near == pytest.approx(-1.0, abs=0.7)
-    assert far == pytest.approx(-3.4, abs=0.9)
-    assert fitted == fit_benefit(collect_examples(model, snapshot, vectors, terms, best))
-
-
-def test_adaptive_and_budget_reject_bad_values_and_filters(corpus, index):
-    filtered = {"filter": ["argparse.Action"]}
-    for given in ({"adaptive": -0.1}, {"adaptive": "all"}, {"adaptive": 0.1, **filtered}, {"budget": 3, **filtered}):
-        with pytest.raises(hi2.InvalidParameter, match=r"'(adaptive|budget)'"):
-            index.search(corpus.query_vectors[0], **given)
-
-
 def test_a_budget_is_kept_whatever_was_learned(corpus, index):
     """This includes terms with a negative weight, whose documents come in through their clusters instead."""
     state = index._index.state
@@ -212,3 +181,18 @@ def test_centroids_whose_scores_overflow_do_no_harm():
         )
         assert bins.max() < 512
         assert other.search(query, adaptive=0.0, k=300).n_scored == 300
+
+
+def test_a_search_never_scores_more_than_its_budget(corpus):
+    """With deletions, copies and a lower per_doc; with clusters alone, terms alone and both."""
+    clusters = hi2.KMeans(12, copies=1, copy_margin=0.3)
+    index = hi2.HybridIndex.build(corpus.vectors[:400], corpus.texts[:400], ids=corpus.ids[:400], clusters=clusters)
+    index.add(corpus.vectors[400:500], corpus.texts[400:500], ids=corpus.ids[400:500])
+    index.delete(corpus.ids[:450:3] + corpus.ids[1:450:3])
+    for vector, text in zip(corpus.query_vectors, corpus.query_texts, strict=True):
+        for setting in ({"clusters": 12}, {"clusters": 0}, {"terms": 0, "clusters": 4}, {"per_doc": 2, "clusters": 12}):
+            free = index.search(vector, text, k=500, **setting)
+            for budget in (1, 7, 50, 1000):
+                bounded = index.search(vector, text, k=500, budget=budget, **setting)
+                assert bounded.n_scored <= min(budget, free.n_scored)
+                assert set(bounded.ids.tolist()) <= set(free.ids.tolist())

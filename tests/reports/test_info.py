@@ -75,12 +75,6 @@ def test_deletions_are_counted(corpus):
     assert "alive" in info["bytes"]
 
 
-def test_repr_names_the_parts(corpus):
-    index = hi2.HybridIndex.build(corpus.vectors[:50], corpus.texts[:50], codec=hi2.PQ(5))
-    assert "50 documents" in repr(index)
-    assert "PQ(subspaces=5" in repr(index)
-
-
 def test_queries_that_open_no_term_list_are_counted(corpus):
     index = hi2.HybridIndex.build(corpus.vectors, corpus.texts)
     known, unknown = corpus.query_texts[0], "ਪੰਜਾਬੀ"  # a script no document uses

@@ -1,4 +1,4 @@
-"""The index finds what the paper's equations find."""
+"""A search finds what the paper's equations find."""
 
 from __future__ import annotations
 
@@ -43,21 +43,6 @@ def test_search_equals_the_oracle(corpus, index, judge, clusters, per_doc, terms
         np.testing.assert_allclose(hits.scores[i, : len(expected)], scores[expected], atol=2e-6)
         if len(expected) and np.diff(scores[expected], append=scores[expected][-1] - 1).max() < -1e-5:
             assert hits.ids[i, : len(expected)].tolist() == [corpus.ids[doc] for doc in expected]
-
-
-def test_a_search_never_scores_more_than_its_budget(corpus):
-    """With deletions, copies and a lower per_doc; with clusters alone, terms alone and both."""
-    clusters = hi2.KMeans(12, copies=1, copy_margin=0.3)
-    index = hi2.HybridIndex.build(corpus.vectors[:400], corpus.texts[:400], ids=corpus.ids[:400], clusters=clusters)
-    index.add(corpus.vectors[400:500], corpus.texts[400:500], ids=corpus.ids[400:500])
-    index.delete(corpus.ids[:450:3] + corpus.ids[1:450:3])
-    for vector, text in zip(corpus.query_vectors, corpus.query_texts, strict=True):
-        for setting in ({"clusters": 12}, {"clusters": 0}, {"terms": 0, "clusters": 4}, {"per_doc": 2, "clusters": 12}):
-            free = index.search(vector, text, k=500, **setting)
-            for budget in (1, 7, 50, 1000):
-                bounded = index.search(vector, text, k=500, budget=budget, **setting)
-                assert bounded.n_scored <= min(budget, free.n_scored)
-                assert set(bounded.ids.tolist()) <= set(free.ids.tolist())
 
 
 def test_opening_everything_equals_brute_force(corpus, index):
@@ -124,30 +109,6 @@ def test_one_query_and_a_batch_give_the_same_answer(corpus, index):
         assert single.scores.tolist() == batch[i].scores.tolist()
         assert single.n_scored == batch[i].n_scored
         assert list(single) == list(zip(single.ids.tolist(), single.scores.tolist(), strict=True))
-
-
-def test_unfilled_places_hold_no_id_and_minus_infinity(corpus):
-    texts = hi2.HybridIndex.build(corpus.vectors[:3], corpus.texts[:3], ids=["a", "b", "c"])
-    hits = texts.search(corpus.vectors[:2], k=5)
-    assert hits.ids.shape == (2, 5)
-    assert hits.ids[:, 3:].tolist() == [[None, None]] * 2
-    assert np.isneginf(hits.scores[:, 3:]).all()
-    numbers = hi2.HybridIndex.build(corpus.vectors[:3], corpus.texts[:3])
-    assert numbers.search(corpus.vectors[:2], k=5).ids[:, 3:].tolist() == [[-1, -1]] * 2
-
-
-def test_without_text_only_clusters_are_opened(corpus, index):
-    no_text = index.search(corpus.query_vectors, k=10, clusters=3)
-    no_terms = index.search(corpus.query_vectors, corpus.query_texts, k=10, clusters=3, terms=0)
-    assert (no_text.n_scored == no_terms.n_scored).all()
-    assert (index.search(corpus.query_vectors, clusters=0).n_scored == 0).all()
-
-
-def test_a_batch_may_mix_queries_with_and_without_text(corpus, index):
-    texts = [None if i % 2 else text for i, text in enumerate(corpus.query_texts)]
-    mixed = index.search(corpus.query_vectors, texts, clusters=0)
-    assert (mixed.n_scored[1::2] == 0).all()
-    assert (mixed.n_scored[::2] > 0).any()
 
 
 def test_an_index_works_without_clusters_or_without_terms(corpus):

@@ -2,42 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 import hi2
-
-
-def run(*arguments, code=0):
-    done = subprocess.run(
-        [sys.executable, "-m", "hi2.cli", *map(str, arguments)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == code, done.stderr
-    return done
-
-
-@pytest.fixture(scope="module")
-def folder(topics, tmp_path_factory):
-    """The topics as a BEIR folder with vectors, queries and judgements."""
-    folder = tmp_path_factory.mktemp("data") / "topics"
-    (folder / "qrels").mkdir(parents=True)
-    (folder / "given").mkdir()
-    lines = [json.dumps({"_id": f"d{i}", "text": text}) for i, text in enumerate(topics.texts)]
-    (folder / "corpus.jsonl").write_text("\n".join(lines))
-    asked = [f"{text} {i}" for i, text in enumerate(topics.queries)]
-    asked[7] = asked[360].upper()  # one question is in both train and test
-    lines = [json.dumps({"_id": f"q{i}", "text": text}) for i, text in enumerate(asked)]
-    (folder / "queries.jsonl").write_text("\n".join(lines))
-    grades = [[f"q{i}\td{d}\t1" for d in own] for i, own in enumerate(topics.positives)]
-    for name, part in (("train", slice(0, 300)), ("dev", slice(300, 350)), ("test", slice(350, 400))):
-        (folder / "qrels" / f"{name}.tsv").write_text("\n".join(line for own in grades[part] for line in own))
-    np.save(folder / "given" / "corpus.npy", topics.vectors)
-    np.save(folder / "given" / "queries.npy", topics.query_vectors)
-    return folder
+from commands import run
 
 
 def test_test_questions_of_a_collection_are_not_trained_on(folder, topics, tmp_path):

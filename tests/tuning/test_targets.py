@@ -1,55 +1,13 @@
-"""Tuned targets hold on unseen queries, limits are kept, profiles are stored, and bad input stores nothing."""
+"""Tuned targets hold on unseen queries, limits are kept, and bad input stores nothing."""
 
 from __future__ import annotations
-
-import dataclasses
-import json
 
 import numpy as np
 import pytest
 
 import hi2
-from hi2.changes.open_index import OpenIndex
-from hi2.errors import FormatError, InvalidParameter, ReadOnly
-from hi2.state.profile import Profile
-from hi2.store.manifest import serialise
-
-K = 20
-
-
-@pytest.fixture(scope="module")
-def made():
-    """Return documents around topics, each topic with a word of its own, and queries of the same kind."""
-    random = np.random.default_rng(4)
-    topics = random.standard_normal((60, 16))
-    words = [f"w{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(60)]
-
-    def draw(n):
-        own = random.integers(0, 60, n)
-        vectors = topics[own] + 0.9 * random.standard_normal((n, 16))
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        return vectors.astype(np.float32), [f"{words[i]} {words[(i * 7) % 60]}" for i in own], own
-
-    vectors, texts, labels = draw(2000)
-    terms = hi2.BM25(tokenizer=hi2.WordTokenizer())
-    index = hi2.HybridIndex.build(
-        vectors, texts, clusters=hi2.KMeans(50), terms=terms, codec=hi2.Flat(), progress=False
-    )
-    return index, vectors, draw(240), labels
-
-
-def fresh(made):
-    return hi2.HybridIndex(OpenIndex(made[0]._index.state))
-
-
-def half(queries, part):
-    return queries[0][part::2], queries[1][part::2]
-
-
-def agreement(index, vectors, queries, **given):
-    hits = index.search(queries[0], queries[1], k=K, **given)
-    best = np.argsort(-(queries[0] @ vectors.T), axis=1)[:, :K]
-    return np.mean([len(set(a.tolist()) & set(b.tolist())) / K for a, b in zip(hits.ids, best, strict=True)]), hits
+from hi2.errors import InvalidParameter
+from tuning_sample import K, agreement, fresh, half
 
 
 def test_a_target_holds_on_unseen_queries(made):
@@ -125,66 +83,6 @@ def test_tuning_chooses_refine_and_measures_against_the_refine_store(made):
     index.tune(half(queries, 0)[0], target=0.9, k=K, progress=False)
     assert index.profiles["tuned"].refine is not None
     assert agreement(index, vectors, (half(queries, 1)[0], None), profile="tuned")[0] > 0.87
-
-
-def test_profiles_are_stored_and_belong_to_their_model(made, tmp_path):
-    _, vectors, queries, _ = made
-    made[0].save(tmp_path / "a.hi2")
-    with hi2.HybridIndex.open(tmp_path / "a.hi2", "w") as index:
-        index.tune(*half(queries, 0), target=0.9, k=K, name="mine", progress=False)
-        index.commit()
-    opened = hi2.HybridIndex.open(tmp_path / "a.hi2")
-    opened.verify()
-    assert opened.profiles == index.profiles
-    profile = opened.profiles["mine"]
-    assert Profile.from_json(profile.to_json()) == profile
-    expected = agreement(index, vectors, queries, profile="mine")[1]
-    np.testing.assert_array_equal(agreement(opened, vectors, queries, profile="mine")[1].ids, expected.ids)
-    with pytest.raises(ReadOnly):
-        opened.tune(*half(queries, 0), target=0.9, k=K, progress=False)
-
-    same = fresh(made)
-    same.add_profile("given", profile)
-    np.testing.assert_array_equal(agreement(same, vectors, queries, profile="given")[1].ids, expected.ids)
-    other = hi2.HybridIndex.build(vectors[:500], terms=None, clusters=hi2.KMeans(7), progress=False)
-    with pytest.raises(InvalidParameter, match="another model"):
-        other.add_profile("given", profile)
-    assert not other.profiles
-
-
-@pytest.fixture
-def with_profile(made, tmp_path):
-    index = fresh(made)
-    index.add_profile("mine", Profile(clusters=3, model=index.model.fingerprint))
-    index.save(tmp_path / "a")
-    return tmp_path / "a"
-
-
-def test_a_search_with_a_profile_does_not_read_the_model(made, with_profile):
-    """A profile is checked against the model when it is added, and by verify(); a query pays for neither."""
-    opened = hi2.HybridIndex.open(with_profile)
-    assert opened.search(made[1][0], profile="mine").n_scored < len(opened)
-    assert "fingerprint" not in vars(opened.model)
-    opened.verify()
-
-
-def test_verify_finds_a_profile_of_another_model(with_profile):
-    path = with_profile / "manifest.json"
-    manifest = json.loads(path.read_text())
-    manifest["profiles"]["mine"]["model"] = "0" * 64
-    path.write_bytes(serialise(manifest))
-    with pytest.raises(FormatError, match="another model"):
-        hi2.HybridIndex.open(with_profile).verify()
-
-
-@pytest.mark.parametrize(
-    "change", [{"clusters": -1}, {"adaptive": 3}, {"benefit": [float("inf")] * 7}, {"model": None}]
-)
-def test_a_damaged_profile_is_rejected(change):
-    stored = {**dataclasses.asdict(Profile(clusters=3)), "benefit": [0.0] * 7}
-    assert Profile.from_json(stored).clusters == 3
-    with pytest.raises(FormatError, match="profile"):
-        Profile.from_json({key: value for key, value in {**stored, **change}.items() if value is not None})
 
 
 def test_bad_input_stores_nothing(made):

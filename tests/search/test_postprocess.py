@@ -1,4 +1,4 @@
-"""Offset, minimum score, groups, reranking and explained hits each equal a plain search that is processed by hand."""
+"""Offset, minimum score, groups and reranking each equal a plain search that is processed by hand."""
 
 from __future__ import annotations
 
@@ -7,23 +7,6 @@ import pytest
 
 import hi2
 from hi2.errors import Error, InvalidParameter
-
-N = 500
-
-
-@pytest.fixture(scope="module")
-def documents():
-    random = np.random.default_rng(2)
-    vectors = random.standard_normal((N, 12)).astype(np.float32)
-    texts = [f"word{i % 20} thing{i % 7} number {i}" for i in range(N)]
-    payload = [{"author": f"a{i % 40}" if i % 10 else None, "tags": ["x"], "year": 2000 + i % 3} for i in range(N)]
-    return vectors, texts, payload
-
-
-@pytest.fixture(scope="module")
-def index(documents):
-    vectors, texts, payload = documents
-    return hi2.HybridIndex.build(vectors, texts, payload=payload, keep_text=True, codec=hi2.Flat(), progress=False)
 
 
 def test_pages_join_to_one_long_result(documents, index):
@@ -49,7 +32,7 @@ def test_hits_below_the_minimum_score_are_left_out(documents, index):
 
 def test_grouping_returns_the_best_hit_of_each_group(documents, index):
     vectors, texts, payload = documents
-    whole = index.search(vectors[4], texts[4], k=N, clusters=1000)
+    whole = index.search(vectors[4], texts[4], k=len(texts), clusters=1000)
     best: dict[object, int] = {}
     for id, _ in whole:
         best.setdefault(payload[id]["author"], id)
@@ -79,22 +62,6 @@ def test_a_callable_or_a_cross_encoder_reranks_the_hits(documents, index):
         found = index.search(vectors[9], texts[9], k=5, rerank=rerank, rerank_depth=40)
         assert found.ids.tolist() == expected
         assert found.scores.tolist() == pytest.approx([longest(texts[9], [texts[id]])[0] for id in expected])
-
-
-def test_hits_can_be_explained(documents, index):
-    vectors, texts, _ = documents
-    hits = index.search(vectors[9], texts[9], k=5)
-    why = hits.explain(1)
-    assert why.id == hits.ids[1]
-    assert why.rank == 2
-    assert str(why) == str(index.explain(vectors[9], texts[9], id=int(hits.ids[1]), k=5))
-    assert [own.rank for own in hits.explain()] == [1, 2, 3, 4, 5]
-    batch = index.search(vectors[:4], texts[:4], k=5)
-    assert batch[3].explain(0).id == batch.ids[3, 0]
-    with pytest.raises(InvalidParameter, match="hits of one query"):
-        batch.explain()
-    with pytest.raises(InvalidParameter, match="one of 5 hits"):
-        hits.explain(5)
 
 
 def failing(query, texts):

@@ -1,0 +1,51 @@
+"""Experiments are read from files and checked before they run."""
+
+from __future__ import annotations
+
+import pytest
+
+import hi2
+from hi2.evaluation.plan import Plan
+from lab_plan import POINTS
+
+
+@pytest.mark.parametrize("name", ["main", "tradeoff", "ablation", "robustness", "codecs", "ivf-gap", "stress"])
+def test_the_built_in_experiments_can_be_read(name):
+    plan = Plan.load(name)
+    assert plan.title
+    assert plan.kind in ("points", "curves", "stress")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nonsense", "'name'.*one of ablation, codecs"),
+        ('title = "x"\nkind = "points"\nsystems = ["nothing"]\nmeasures = []\n', "'systems'.*Got 'nothing'"),
+        ("title = \n", "cannot be read"),
+        ('titel = "x"\n', "cannot be read"),
+    ],
+)
+def test_an_invalid_plan_is_refused(tmp_path, text, message):
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    with pytest.raises(hi2.InvalidParameter, match=message):
+        Plan.load("nonsense" if text == "nonsense" else str(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('title="x"\nkind="pionts"\nsystems=["Flat"]\nmeasures=["R@10"]', "kind"),
+        ('title="x"\nkind="points"\nsystems=["Flat"]\nmeasures=["R@10"]\naxis="ms"', "axis"),
+        ('title="x"\nkind="points"\nsystems=["Flat"]\nmeasures=["Q@10"]', "Q@10"),
+        ('title="x"\nkind="points"\nsystems=["Falt"]\nmeasures=["R@10"]', "Falt"),
+    ],
+)
+def test_a_users_experiment_is_checked_before_it_runs(text, message, tmp_path):
+    (tmp_path / "mine.toml").write_text(text)
+    with pytest.raises(hi2.InvalidParameter, match=message):
+        Plan.load(str(tmp_path / "mine.toml"))
+
+
+def test_the_reference_system_is_measured_too():
+    assert POINTS.for_systems(["hi2 Flat"], "BM25").systems == ["hi2 Flat", "BM25"]

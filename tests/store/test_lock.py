@@ -1,0 +1,64 @@
+"""One process writes at a time, and its lock dies with it."""
+
+from __future__ import annotations
+
+import gc
+import os
+
+import pytest
+
+import hi2
+
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+
+
+def test_there_is_only_one_writer(small, tmp_path):
+    small.save(tmp_path / "a")
+    writer = hi2.HybridIndex.open(tmp_path / "a", "w")
+    with pytest.raises(hi2.Locked, match="Another writer"):
+        hi2.HybridIndex.open(tmp_path / "a", "w")
+    writer.close()
+    hi2.HybridIndex.open(tmp_path / "a", "w").close()
+
+
+def test_a_writer_that_is_garbage_collected_releases_its_lock(small, tmp_path):
+    small.save(tmp_path / "a")
+    writer = hi2.HybridIndex.open(tmp_path / "a", "w")
+    del writer
+    gc.collect()
+    hi2.HybridIndex.open(tmp_path / "a", "w").close()
+
+
+@needs_fork
+def test_a_forked_child_neither_holds_nor_releases_the_lock(small, corpus, tmp_path):
+    small.save(tmp_path / "a")
+    writer = hi2.HybridIndex.open(tmp_path / "a", "w")
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(write)
+        try:
+            writer.commit()
+        except hi2.Error:
+            os.read(read, 1)  # stay alive until the parent is done
+            os._exit(0)
+        os._exit(1)
+    with pytest.raises(hi2.Locked):
+        hi2.HybridIndex.open(tmp_path / "a", "w")
+    writer.delete(corpus.ids[0])
+    writer.commit()
+    writer.close()
+    hi2.HybridIndex.open(tmp_path / "a", "w").close()  # although the child is alive
+    os.close(write)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@needs_fork
+def test_a_killed_process_releases_its_lock(small, tmp_path):
+    small.save(tmp_path / "a")
+    child = os.fork()
+    if child == 0:
+        hi2.HybridIndex.open(tmp_path / "a", "w")
+        os.kill(os.getpid(), 9)
+    os.waitpid(child, 0)
+    hi2.HybridIndex.open(tmp_path / "a", "w").close()

@@ -1,0 +1,39 @@
+"""A new index appears on disk all at once, and never over another."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import hi2
+
+
+def test_save_and_build_reject_an_existing_folder(small, tmp_path):
+    small.save(tmp_path / "a")
+    with pytest.raises(hi2.InvalidParameter, match="does not exist yet"):
+        small.save(tmp_path / "a")
+    with pytest.raises(hi2.InvalidParameter, match="does not exist yet"):
+        hi2.HybridIndex.build(np.eye(3), terms=None, path=tmp_path / "a")
+
+
+def test_only_one_of_several_concurrent_saves_to_a_path_succeeds(small, tmp_path):
+    """One save succeeds, the others are rejected, and the saved index is intact."""
+    outcomes = []
+
+    def save():
+        try:
+            small.save(tmp_path / "a")
+            outcomes.append("saved")
+        except hi2.Error:
+            outcomes.append("refused")
+
+    threads = [threading.Thread(target=save) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert outcomes.count("saved") == 1
+    hi2.HybridIndex.open(tmp_path / "a").verify()
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
