@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import hi2
+from hi2.search.hits import make_hits
 
 
 def test_unfilled_places_hold_no_id_and_minus_infinity(corpus):
@@ -15,3 +17,27 @@ def test_unfilled_places_hold_no_id_and_minus_infinity(corpus):
     assert np.isneginf(hits.scores[:, 3:]).all()
     numbers = hi2.HybridIndex.build(corpus.vectors[:3], corpus.texts[:3])
     assert numbers.search(corpus.vectors[:2], k=5).ids[:, 3:].tolist() == [[-1, -1]] * 2
+
+
+@pytest.mark.parametrize("ids", [["a", "b", "ü"], [7, 8, 2**40]])
+def test_hits_carry_the_ids_of_their_rows(ids):
+    """Rows of two segments, of which one was added later."""
+    index = hi2.HybridIndex.build(np.eye(2, 4), terms=None, clusters=hi2.KMeans(1), ids=ids[:2])
+    index.add(np.eye(4)[2:3], ids=ids[2:])
+    snapshot = index._index.state.snapshot
+    found = [
+        np.array([[1, 0, 0], [0, 0, 0]]),
+        np.array([[0, 1, 0], [1, 0, 0]]),
+        np.float32([[3, 2, 1], [5, -np.inf, -np.inf]]),
+        np.array([3, 1]),
+        np.array([30, 10]),
+        np.array([2, 0]),
+    ]
+    hits = make_hits(snapshot, found, k=4, single=False)
+    nothing = None if isinstance(ids[0], str) else -1
+    assert hits.ids.tolist() == [[ids[2], ids[1], ids[0], nothing], [ids[1], nothing, nothing, nothing]]
+    assert hits.scores[0].tolist() == [3, 2, 1, -np.inf]
+    one = make_hits(snapshot, [part[:1] for part in found], k=4, single=True)
+    assert one.ids.tolist() == [ids[2], ids[1], ids[0]]
+    assert one.ids.dtype == (object if isinstance(ids[0], str) else np.int64)
+    assert (one.n_scored, one.counts, one.n_term_lists) == (30, 3, 2)

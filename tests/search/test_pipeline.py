@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
+
+import numpy as np
 import pytest
 
 import hi2
+from hi2.changes.open_index import OpenIndex
 from hi2.errors import InvalidParameter
+from hi2.state.profile import Profile
+
+
+def with_profile(index, **arguments):
+    state = index._index.state
+    profile = Profile(**arguments, model=state.model.fingerprint)
+    return hi2.HybridIndex(OpenIndex(dataclasses.replace(state, profiles={"mine": profile})))
 
 
 def test_adaptive_and_budget_reject_bad_values_and_filters(documents, index):
@@ -29,3 +40,50 @@ def test_hits_can_be_explained(documents, index):
         batch.explain()
     with pytest.raises(InvalidParameter, match="one of 5 hits"):
         hits.explain(5)
+
+
+def test_a_profile_gives_the_arguments_of_a_search(documents, index):
+    vectors, texts, _ = documents
+    tuned = with_profile(index, clusters=2, per_doc=1)
+    expected = index.search(vectors[:9], texts[:9], clusters=2, per_doc=1)
+    found = tuned.search(vectors[:9], texts[:9], profile="mine")
+    np.testing.assert_array_equal(found.ids, expected.ids)
+    np.testing.assert_array_equal(found.n_scored, expected.n_scored)
+    wider = tuned.search(vectors[:9], texts[:9], profile="mine", clusters=5)
+    np.testing.assert_array_equal(wider.n_scored, index.search(vectors[:9], texts[:9], clusters=5, per_doc=1).n_scored)
+
+
+def test_a_filter_takes_an_adaptive_profile(documents, index):
+    """Its lists are opened whole, because what a filter opens is counted in clusters."""
+    vectors, texts, _ = documents
+    tuned = with_profile(index, adaptive=0.2)
+    found = tuned.search(vectors[4], texts[4], profile="mine", filter="year = 2001")
+    assert found.ids.tolist() == index.search(vectors[4], texts[4], filter="year = 2001").ids.tolist()
+    assert found.complete
+
+
+def test_each_query_of_a_batch_is_explained_with_its_own_filter(documents, index):
+    vectors, texts, payload = documents
+    hits = index.search(vectors[:2], texts[:2], k=3, filters=["year = 2001", None])
+    assert all(payload[id]["year"] == 2001 for id in hits.ids[0])
+    assert [why.id for why in hits[0].explain()] == hits.ids[0].tolist()
+    assert [why.filtered for why in (hits[0].explain(0), hits[1].explain(0))] == [True, False]
+
+
+def test_hits_explain_the_index_as_it_was_when_they_were_found(documents):
+    vectors, texts, _ = documents
+    index = hi2.HybridIndex.build(vectors[:50], texts[:50])
+    hits = index.search(vectors[0], texts[0], k=3)
+    index.delete(int(hits.ids[0]))
+    assert hits.explain(0).outcome == "found"
+    assert index.explain(vectors[0], texts[0], id=int(hits.ids[0])).outcome == "not in the index"
+
+
+def test_searches_that_skip_terms_are_not_counted(documents, index):
+    vectors, texts, _ = documents
+    copy = hi2.HybridIndex(OpenIndex(index._index.state))
+    copy.search(vectors[0], texts[0], terms=0)
+    copy.search(vectors[0], texts[0], per_doc=0)
+    assert copy.info()["searches"]["with_text"] == 0
+    copy.search(vectors[0], texts[0])
+    assert copy.info()["searches"]["with_text"] == 1

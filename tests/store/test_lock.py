@@ -8,6 +8,7 @@ import os
 import pytest
 
 import hi2
+from hi2.store.lock import WriterLock
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
@@ -62,3 +63,15 @@ def test_a_killed_process_releases_its_lock(small, tmp_path):
         os.kill(os.getpid(), 9)
     os.waitpid(child, 0)
     hi2.HybridIndex.open(tmp_path / "a", "w").close()
+
+
+def test_a_closed_lock_is_no_longer_held_and_may_be_closed_again(tmp_path):
+    lock = WriterLock(tmp_path)
+    lock.check()
+    with pytest.raises(hi2.Locked, match="mode='r'"):
+        WriterLock(tmp_path)
+    lock.close()
+    lock.close()
+    with pytest.raises(hi2.Error, match="was closed"):
+        lock.check()
+    WriterLock(tmp_path).close()

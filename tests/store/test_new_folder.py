@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import hi2
+from hi2.store.new_folder import new_folder
 
 
 def test_save_and_build_reject_an_existing_folder(small, tmp_path):
@@ -37,3 +38,22 @@ def test_only_one_of_several_concurrent_saves_to_a_path_succeeds(small, tmp_path
     assert outcomes.count("saved") == 1
     hi2.HybridIndex.open(tmp_path / "a").verify()
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+@pytest.mark.parametrize(("raised", "expected"), [(RuntimeError, RuntimeError), (OSError, hi2.Error)])
+def test_a_block_that_fails_leaves_nothing_behind(tmp_path, raised, expected):
+    def fail(writer):
+        (writer.folder / "half").write_text("written")
+        raise raised("stopped")
+
+    with pytest.raises(expected), new_folder(tmp_path / "a") as writer:
+        fail(writer)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_takes_its_name_when_the_block_ends(tmp_path):
+    with new_folder(tmp_path / "deep" / "a") as writer:
+        (writer.folder / "file").write_text("whole")
+        assert not (tmp_path / "deep" / "a").exists()
+    assert (tmp_path / "deep" / "a" / "file").read_text() == "whole"
+    assert [path.name for path in (tmp_path / "deep").iterdir()] == ["a"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import hi2
@@ -58,3 +59,33 @@ def test_a_reader_keeps_its_snapshot_through_merges_and_file_removal(small, corp
     reader.verify()  # its files were removed from the folder, but are still mapped
     assert reader.get(corpus.ids[0])["text"] == corpus.texts[0]
     assert len(list((tmp_path / "a").glob("segment-*"))) <= 2  # those of the current and of the previous manifest
+
+
+def test_a_missing_file_is_named(small, tmp_path):
+    small.save(tmp_path / "a")
+    (codes,) = (tmp_path / "a").rglob("codes.npy")
+    codes.unlink()
+    with pytest.raises(hi2.FormatError, match=r"codes\.npy is missing"):
+        opening.read_index(tmp_path / "a")
+
+
+def test_an_index_that_is_read_into_memory_does_not_need_its_files(small, corpus, tmp_path):
+    small.save(tmp_path / "a")
+    mapped, read = (hi2.HybridIndex.open(tmp_path / "a", mmap=mmap) for mmap in (True, False))
+    expected = mapped.search(corpus.query_vectors, corpus.query_texts)
+    for path in (tmp_path / "a").rglob("*.npy"):
+        path.write_bytes(bytes(path.stat().st_size))  # a map would show the zeros
+    found = read.search(corpus.query_vectors, corpus.query_texts)
+    np.testing.assert_array_equal(found.ids, expected.ids)
+    np.testing.assert_array_equal(found.scores, expected.scores)
+
+
+def test_a_state_reads_back_as_it_was_saved(small, corpus, tmp_path):
+    small.delete(corpus.ids[:7])
+    small.add(corpus.vectors[60:63], corpus.texts[60:63], ids=corpus.ids[60:63])
+    small.save(tmp_path / "a")
+    saved, state = small._index.state, opening.read_index(tmp_path / "a").state
+    assert state.snapshot.ids() == saved.snapshot.ids()
+    assert (state.next_id, state.keep_text) == (saved.next_id, saved.keep_text)
+    assert state.added.report(state.model) == saved.added.report(saved.model)
+    assert state.model.fingerprint == saved.model.fingerprint
