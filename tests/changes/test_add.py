@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import hi2
 from hi2.changes import add as adding
 from hi2.ingest.merge import MERGE_FACTOR
@@ -78,3 +80,23 @@ def test_many_additions_are_moved_from_memory_to_disk(small, corpus, tmp_path, m
         writer.commit()
         writer.verify()
         assert writer.ids() == corpus.ids[:110]
+
+
+def test_bad_additions_change_nothing(small, corpus):
+    before = small._index.state
+    for said, bad in [
+        ("use upsert", {"ids": ["new", corpus.ids[3]]}),
+        ("this index has string ids", {"ids": None}),
+        ("of type str", {"ids": [1, 2]}),
+        ("'ids'", {"ids": ["same", "same"]}),
+    ]:
+        with pytest.raises(hi2.InvalidParameter, match=said):
+            small.add(corpus.vectors[60:62], corpus.texts[60:62], **bad)
+        assert small._index.state is before
+
+
+def test_added_documents_count_as_drift_and_the_parts_stay_as_they_are(small, corpus):
+    model = small.model
+    small.add(corpus.vectors[60:70], corpus.texts[60:70], ids=corpus.ids[60:70])
+    assert small.model is model
+    assert small.info()["drift"]["added"] == 10

@@ -80,3 +80,25 @@ def test_an_index_whose_documents_are_all_deleted_can_be_saved(small, corpus, tm
 def test_an_index_in_memory_cannot_be_committed(small):
     with pytest.raises(hi2.Error, match="save"):
         small.commit()
+
+
+def test_a_saved_copy_does_not_follow_its_original(small, corpus, tmp_path):
+    small.add(corpus.vectors[60:61], corpus.texts[60:61], ids=["new"])
+    small.delete(corpus.ids[:2])
+    small.save(tmp_path / "a")
+    expected = small.ids()
+    small.delete(small.ids())
+    copy = hi2.HybridIndex.open(tmp_path / "a")
+    copy.verify()
+    assert copy.ids() == expected
+
+
+def test_a_commit_writes_the_segments_in_memory_as_one(small, corpus, tmp_path):
+    small.save(tmp_path / "a")
+    with hi2.HybridIndex.open(tmp_path / "a", "w") as index:
+        for i in (60, 61, 62):
+            index.add(corpus.vectors[i : i + 1], corpus.texts[i : i + 1], ids=[corpus.ids[i]])
+        index.commit()
+        assert index.info()["n_segments"] <= 2
+        assert index._index.stored.state is index._index.state
+        assert all(index._index.writer.holds(live.segment) for live in index._index.state.snapshot.segments)

@@ -39,3 +39,21 @@ def test_an_index_without_documents_can_be_searched_and_added_to(small, corpus, 
         writer.add(corpus.vectors[:2], corpus.texts[:2], ids=["a", "b"])
         writer.commit()
     assert hi2.HybridIndex.open(tmp_path / "a").ids() == ["a", "b"]
+
+
+def test_an_id_given_twice_is_deleted_once(small, corpus):
+    assert small.delete([corpus.ids[0], corpus.ids[1], corpus.ids[0]]) == 2
+    assert len(small) == 58
+
+
+def test_deleting_nothing_keeps_the_state(small):
+    before = small._index.state
+    assert small.delete([]) == 0
+    assert small.delete("nobody", missing_ok=True) == 0
+    assert small._index.state is before
+
+
+def test_a_search_in_progress_keeps_what_it_saw(small, corpus):
+    state = small._index.state
+    small.delete(small.ids())
+    assert state.snapshot.ids() == corpus.ids[:60]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+
+import numpy as np
 import pytest
 
 import hi2
@@ -33,3 +36,41 @@ def test_a_reader_rejects_changes(small, corpus, tmp_path):
     ):
         with pytest.raises(hi2.ReadOnly, match="mode='w'"):
             change()
+
+
+def test_a_folder_that_cannot_be_opened_keeps_no_lock(small, tmp_path):
+    (tmp_path / "no index").mkdir()
+    with pytest.raises(hi2.FormatError, match="not a hi2 index"):
+        hi2.HybridIndex.open(tmp_path / "no index", "w")
+    assert list((tmp_path / "no index").iterdir()) == []
+    small.save(tmp_path / "a")
+    with pytest.raises(hi2.InvalidParameter, match="'mode'"):
+        hi2.HybridIndex.open(tmp_path / "a", "a")
+    with pytest.raises(hi2.InvalidParameter, match="dimension"):
+        hi2.HybridIndex.open(tmp_path / "a", "w", encoder=lambda texts: np.ones((len(texts), 3)))
+    hi2.HybridIndex.open(tmp_path / "a", "w").close()
+
+
+def test_the_encoder_of_an_index_is_loaded_when_it_is_needed(corpus, tmp_path):
+    texts = corpus.texts[:20]
+    hi2.HybridIndex.build(texts=texts, encoder=hi2.StaticEncoder(), path=tmp_path / "a").close()
+    index = hi2.HybridIndex.open(tmp_path / "a")
+    assert index._index.given_encoder is None
+    assert index.search(texts[3], k=1).ids.tolist() == [3]
+    assert index._index.given_encoder is index.encoder
+    with pytest.raises(hi2.InvalidParameter, match="'encoder'"):
+        hi2.HybridIndex.open(tmp_path / "a", encoder=lambda texts: np.ones((len(texts), 256)))
+
+
+def test_changes_from_several_threads_are_all_made(small, corpus):
+    def add(begin):
+        for i in range(begin, begin + 5):
+            small.add(corpus.vectors[i : i + 1], corpus.texts[i : i + 1], ids=[corpus.ids[i]])
+
+    threads = [threading.Thread(target=add, args=(begin,)) for begin in (60, 65, 70, 75)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(small.ids()) == sorted(corpus.ids[:80])
+    small.verify()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import hi2
+from hi2.changes.profiles import add_profiles
 from hi2.errors import FormatError, InvalidParameter, ReadOnly
 from hi2.state.profile import Profile
 from tuning_sample import K, agreement, fresh, half
@@ -62,3 +63,15 @@ def test_a_damaged_profile_is_rejected(change):
     assert Profile.from_json(stored).clusters == 3
     with pytest.raises(FormatError, match="profile"):
         Profile.from_json({key: value for key, value in {**stored, **change}.items() if value is not None})
+
+
+def test_a_profile_of_the_same_name_is_replaced_and_a_bad_one_adds_nothing(small):
+    own = small.model.fingerprint
+    small.add_profile("mine", Profile(clusters=1, model=own))
+    small.add_profile("other", Profile(clusters=2, model=own))
+    small.add_profile("mine", Profile(clusters=3, model=own))
+    assert {name: profile.clusters for name, profile in small.profiles.items()} == {"mine": 3, "other": 2}
+    for name, profile in (("", Profile(model=own)), (3, Profile(model=own)), ("new", Profile(model="0" * 64))):
+        with pytest.raises(InvalidParameter):
+            add_profiles(small._index, {"good": Profile(model=own), name: profile})
+    assert set(small.profiles) == {"mine", "other"}
