@@ -7,6 +7,7 @@ import pytest
 
 from hi2.evaluation import experiment as lab
 from hi2.evaluation import trial
+from hi2.evaluation.experiment import _pareto_front, _systems_in_order
 from hi2.evaluation.inputs import Inputs
 from hi2.evaluation.plan import Plan
 from hi2.evaluation.results import Results, collect_lines
@@ -102,3 +103,19 @@ def test_a_result_key_depends_on_vectors_questions_machine_and_inputs(folder, tm
         (tmp_path / "expansions.txt").write_text(text)
         keys.add(lab._result_key(POINTS, one, "DocT5", Inputs(tmp_path / "expansions.txt"), here))
     assert len(keys) == 6
+
+
+def test_brute_force_and_hi2_are_measured_first():
+    plans = [Plan("a", "A", "points", ["BM25", "hi2"], []), Plan("b", "B", "points", ["Flat", "BM25", "hi2 Flat"], [])]
+    assert _systems_in_order(plans) == ["Flat", "hi2", "BM25", "hi2 Flat"]
+
+
+def test_a_curve_keeps_the_settings_that_no_other_beats(task):
+    flat = Inputs().system("Flat", task)
+    pairs = [(3.0, 0.5), (1.0, 0.2), (2.0, 0.1), (2.5, 0.2), (4.0, 0.9), (5.0, 0.9)]
+    swept = [trial.SweptSetting({"n": i}, recall, seconds) for i, (seconds, recall) in enumerate(pairs)]
+    assert [one.setting["n"] for one in _pareto_front(trial.Trial(flat, task, swept=swept))] == [1, 0, 4]
+    many = [trial.SweptSetting({"n": i}, i / 100, float(i)) for i in range(100)]
+    front = _pareto_front(trial.Trial(flat, task, swept=many))
+    assert len(front) == 12
+    assert (front[0].setting["n"], front[-1].setting["n"]) == (0, 99)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import hi2
 from hi2.evaluation.judgements import Grades
-from hi2.evaluation.measures import Measure
+from hi2.evaluation.measures import Measure, agreement, mean_recall, recall
 
 NAMES = ["RR@10", "RR@1", "R@1", "R@5", "R@20", "R@100", "nDCG@1", "nDCG@10", "nDCG@100", "Success@1", "Success@5"]
 
@@ -48,3 +48,17 @@ def test_every_measure_is_between_0_and_1(gains, k):
 def test_an_unknown_measure_is_refused(name):
     with pytest.raises(hi2.InvalidParameter, match="'measures'"):
         Measure.named(name)
+
+
+def test_recall_and_agreement_count_shares_of_what_is_wanted():
+    assert recall(["a", "b", "c"], {"b", "c", "x"}, k=2) == pytest.approx(1 / 3)
+    assert recall(["a"], set(), k=1) == 0.0
+    found = [["a", "b"], ["c"], ["d"]]
+    assert mean_recall(found, [{"a", "b"}, {"x"}, set()], k=2) == 0.5  # nothing is wanted of the last
+    assert mean_recall(found, [set()] * 3, k=2) == 0.0
+    assert agreement([[1, 2, 3]], [[3, 2, 9]], k=2) == 0.5
+
+
+def test_a_measure_is_named_as_it_is_shown():
+    for name in NAMES:
+        assert str(Measure.named(name)) == name

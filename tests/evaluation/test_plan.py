@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import hi2
-from hi2.evaluation.plan import Plan
+from hi2.evaluation.plan import Plan, parse_toml
 from lab_plan import POINTS
 
 
@@ -49,3 +49,19 @@ def test_a_users_experiment_is_checked_before_it_runs(text, message, tmp_path):
 
 def test_the_reference_system_is_measured_too():
     assert POINTS.for_systems(["hi2 Flat"], "BM25").systems == ["hi2 Flat", "BM25"]
+
+
+def test_other_systems_and_another_reference_may_be_chosen():
+    plan = Plan("mine", "Mine", "points", ["hi2", "BM25"], ["R@10"], against="hi2")
+    assert plan.for_systems(None) == plan
+    assert plan.for_systems(["Flat"], "BM25").against == "BM25"
+    for given in ((["nothing"], None), (None, "nothing")):
+        with pytest.raises(hi2.InvalidParameter, match=r"--(system|against).*'nothing'"):
+            plan.for_systems(*given)
+
+
+def test_a_plan_in_a_file_is_named_after_it(tmp_path):
+    (tmp_path / "own.toml").write_text('title="x"\nkind="curves"\nsystems=["Flat"]\nmeasures=["R@10"]\naxis="scored"')
+    plan = Plan.load(str(tmp_path / "own.toml"))
+    assert (plan.name, plan.kind, plan.axis, plan.goal) == ("own", "curves", "scored", 0.99)
+    assert parse_toml("a = [1, 2]") == {"a": [1, 2]}

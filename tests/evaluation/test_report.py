@@ -10,7 +10,7 @@ import pytest
 from hi2.evaluation import trial
 from hi2.evaluation.inputs import Inputs
 from hi2.evaluation.plan import Plan
-from hi2.evaluation.report import write_report
+from hi2.evaluation.report import as_html, plot_curve, results_table, write_report
 from hi2.evaluation.results import Results
 from lab_plan import SILENT, measured
 
@@ -44,3 +44,52 @@ def test_the_papers_own_numbers_are_shown_for_its_collections():
     assert "HI² supervised | 0.401" in "\n".join(_paper_table({"manifest": {"collection.tsv": ""}}))
     assert "HI² supervised | 0.779" in "\n".join(_paper_table({"manifest": {"psgs_w100.tsv.gz": ""}}))
     assert _paper_table({"manifest": {"corpus.jsonl": ""}}) == []
+
+
+def test_markdown_becomes_one_page():
+    text = "# A & B\n\nTwo\nlines <here>.\n\n| a | b |\n| --- | ---: |\n| **1** | 2 |\n\n- one\n- two\n\n![Plot](p.svg)"
+    page = as_html(text, {"p.svg": "<?xml version='1.0'?><svg>drawn</svg>"})
+    for part in (
+        "<title>A &amp; B</title>",
+        "<h1>A &amp; B</h1>",
+        "<p>Two lines &lt;here&gt;.</p>",
+        "<tr><th>a</th><th>b</th></tr><tr><td><b>1</b></td><td>2</td></tr>",
+        "<ul><li>one</li><li>two</li></ul>",
+        "<figure role='img' aria-label='Plot'><svg>drawn</svg></figure>",
+    ):
+        assert part in page
+
+
+def test_a_table_marks_the_best_and_what_is_significant():
+    def line(system, value, **more):
+        return {
+            "system": system,
+            "measures": {"R@100": value, "agreement@10": 1.0, "agreement@100": 0.5},
+            "milliseconds": {"p50": 0.5, "p95": 1.0, "p99": 2.0},
+            "queries_per_second": None,
+            "scored": 1234.0,
+            "bytes": 2000,
+            "n_docs": 20,
+            "build_seconds": 3.0,
+            "build_peak_bytes": None,
+            "setting": {"clusters": 3},
+            **more,
+        }
+
+    plan = Plan("mine", "Mine", "points", ["hi2"], ["R@100"])
+    head, _, first, second = results_table(plan, [line("hi2", 0.9), line("Flat", 0.8, p={"R@100": 0.01})]).split("\n")
+    assert head.startswith("| system | R@100 |")
+    assert first.startswith("| hi2 | **0.900** | **1.000** | **0.500** | 0.500 |")
+    assert second.startswith("| Flat | 0.800* | **1.000** |")
+    assert "| 1,234 | 100 | 3.0 |" in first
+    assert first.endswith("| clusters 3 |")
+    assert "candidate recall" not in head
+
+
+def test_a_curve_of_training_is_drawn():
+    pytest.importorskip("matplotlib", reason="needs the extra 'lab'")
+    curve = {"dev": {"clusters": [2.0, 1.0], "terms": [0.0, 0.0]}}
+    svg = plot_curve(curve)
+    assert "<svg" in svg
+    assert ">clusters<" in svg
+    assert plot_curve(curve) == svg

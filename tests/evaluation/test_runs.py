@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import hi2
 from hi2.evaluation.runs import read_run, write_run
@@ -23,3 +25,14 @@ def test_runs_are_written_and_read(tmp_path):
         path.write_text(text)
         with pytest.raises(hi2.InvalidParameter, match=message):
             read_run(path)
+
+
+WORD = st.text("abcdefé0123_-", min_size=1, max_size=5)
+
+
+@given(st.dictionaries(WORD, st.lists(WORD, min_size=1, max_size=30, unique=True), min_size=1, max_size=4))
+def test_the_order_of_any_run_survives(tmp_path_factory, runs):
+    path = tmp_path_factory.mktemp("run") / "run.txt"
+    write_run(path, "mine", runs)
+    assert read_run(path) == runs
+    assert [file.name for file in path.parent.iterdir()] == ["run.txt"]

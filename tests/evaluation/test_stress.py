@@ -6,13 +6,23 @@ import re
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import hi2
 from hi2.evaluation.inputs import Inputs
 from hi2.evaluation.plan import Plan
 from hi2.evaluation.report import write_report
 from hi2.evaluation.results import Results
-from hi2.evaluation.stress import variants
+from hi2.evaluation.stress import (
+    Question,
+    add_typos,
+    append_noise,
+    keep_two_words,
+    replace_shared_words,
+    thesaurus,
+    variants,
+)
 from hi2.evaluation.task import load_task
 from lab_plan import SILENT, measured
 
@@ -43,3 +53,38 @@ def test_changed_questions_are_encoded_again(folder, tmp_path):
     assert "hi2 Flat, typos" in write_report(plan, lines, tmp_path / "out").with_suffix(".md").read_text()
     with pytest.raises(hi2.InvalidParameter, match="changed questions need new vectors"):
         variants(task, None)
+
+
+@given(
+    st.lists(
+        st.sampled_from(["when", "does", "the", "river", "flood", "old", "bridges", "so-called", "x1y2", "é"]),
+        max_size=9,
+    )
+)
+def test_a_typo_swaps_letters_inside_words(words):
+    text = " ".join(words)
+    changed = add_typos(Question(text, [], ""), np.random.default_rng(0)).split()
+    assert len(changed) == len(words)
+    for word, own in zip(words, changed, strict=True):
+        assert sorted(own) == sorted(word)
+        assert (own[:1], own[-1:]) == (word[:1], word[-1:])
+        assert len(re.findall(r"[A-Za-z]{4,}", word)) > 0 or own == word
+
+
+def test_questions_are_shortened_lengthened_and_reworded():
+    question = Question("who wrote the famous play about Denmark", ["a famous play of Shakespeare"], "one two " * 90)
+    rng = np.random.default_rng(0)
+    assert keep_two_words(question, rng) == "famous Denmark"
+    noisy = append_noise(question, rng)
+    assert noisy.startswith(question.text)
+    assert len(noisy.split()) == len(question.text.split()) + 100
+    reworded = replace_shared_words(question, rng).split()
+    assert not {"famous", "play"} & set(reworded)
+    assert {"who", "wrote", "denmark"} <= set(reworded)
+    assert replace_shared_words(Question("a of", ["a of"], ""), rng) == "this"
+
+
+def test_the_nearest_word_begins_with_other_letters():
+    found = thesaurus().nearest("doctor", set())
+    assert not found.startswith("doc")
+    assert thesaurus().nearest("doctor", {found}) not in (found, "doctor")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+
 import numpy as np
 import pytest
 
 import hi2
-from hi2.evaluation.task import load_task
+from hi2.evaluation.task import digest, load_task, load_training
 from lab_plan import SILENT
 
 
@@ -17,8 +19,6 @@ def test_nothing_is_tuned_on_what_is_reported(task):
 
 
 def test_a_collection_without_questions_to_tune_on_is_refused(folder, tmp_path):
-    import shutil
-
     shutil.copytree(folder, tmp_path / "copy")
     (tmp_path / "copy" / "qrels" / "train.tsv").unlink()
     with pytest.raises(hi2.InvalidParameter, match="a dev or train split"):
@@ -26,8 +26,6 @@ def test_a_collection_without_questions_to_tune_on_is_refused(folder, tmp_path):
 
 
 def test_a_collection_must_have_tuning_questions_besides_test(folder, tmp_path):
-    import shutil
-
     own = tmp_path / "docs"
     shutil.copytree(folder, own)
     shutil.copy(own / "qrels" / "test.tsv", own / "qrels" / "dev.tsv")
@@ -41,3 +39,37 @@ def test_a_collection_must_have_tuning_questions_besides_test(folder, tmp_path):
 def test_a_system_that_repeats_a_document_is_refused(task):
     with pytest.raises(hi2.InvalidParameter, match="twice"):
         task.gains(task.test, 0, [3, 4, 3])
+
+
+def test_some_questions_and_the_rest_are_all_of_them(task):
+    few, rest = task.test.first(3), task.test.after(3)
+    assert [*few.ids, *rest.ids] == list(task.test.ids)
+    assert [*few.texts, *rest.texts] == list(task.test.texts)
+    np.testing.assert_array_equal(np.concatenate([few.vectors, rest.vectors]), task.test.vectors)
+    assert task.test.first(None) is task.test
+
+
+def test_the_nearest_documents_are_those_of_brute_force(task):
+    (found,) = task.nearest(task.test.first(1), 5)
+    scores = task.vectors @ task.test.vectors[0]
+    assert found == sorted(range(len(scores)), key=lambda row: (-scores[row], row))[:5]
+    assert task.gains(task.test, 0, found)[:2] == [2, 1]  # the two nearest are relevant
+
+
+def test_training_leaves_out_what_is_tuned_on_and_reported(folder, task, tmp_path):
+    given = load_training(folder, vectors=folder / "given", encoder="static", cache=None, progress=SILENT)
+    assert set(task.tune.texts) == {given["queries"][row] for row in given["dev"]}
+    trained = [text for row, text in enumerate(given["queries"]) if row not in given["dev"]]
+    assert trained
+    assert not set(trained) & {*task.tune.texts, *task.test.texts}
+    nearest = np.argsort(-(given["query_vectors"] @ given["vectors"].T), axis=1)[:, :2]
+    assert [sorted(own) for own in given["positives"]] == np.sort(nearest, axis=1).tolist()
+    shutil.copytree(folder, tmp_path / "copy")
+    (tmp_path / "copy" / "qrels" / "train.tsv").unlink()
+    with pytest.raises(hi2.InvalidParameter, match="a train split"):
+        load_training(tmp_path / "copy", vectors=folder / "given", encoder="static", cache=None, progress=SILENT)
+
+
+def test_a_digest_depends_on_the_files_and_on_everything_else():
+    assert digest({"a": "1", "b": "2"}, [3]) == digest({"b": "2", "a": "1"}, [3])
+    assert len({digest({"a": "1"}, [3]), digest({"a": "2"}, [3]), digest({"a": "1"}, [4])}) == 3

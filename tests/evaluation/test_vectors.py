@@ -7,7 +7,7 @@ import pytest
 
 import hi2
 from hi2.evaluation.task import load_task
-from hi2.evaluation.vectors import cached_vectors
+from hi2.evaluation.vectors import cached_vectors, read_vectors
 from lab_plan import SILENT
 
 
@@ -56,3 +56,17 @@ def test_a_damaged_checkpoint_restarts_the_encoding(tmp_path):
     (tmp_path / "corpus.mark").write_text("")
     made = cached_vectors(tmp_path / "corpus.npy", texts, encoder, SILENT)
     np.testing.assert_allclose(made, encoder(texts), atol=1e-3)
+
+
+def test_an_archive_of_arrays_is_refused(tmp_path):
+    np.savez(tmp_path / "several.npz", a=np.ones(3))
+    (tmp_path / "several.npz").rename(tmp_path / "corpus.npy")
+    with pytest.raises(hi2.InvalidParameter, match="an archive of arrays"):
+        read_vectors(tmp_path, "corpus.npy", 3, "documents")
+
+
+def test_vectors_are_read_as_float32(tmp_path):
+    np.save(tmp_path / "corpus.npy", np.eye(3, dtype=np.float16))
+    vectors = read_vectors(tmp_path, "corpus.npy", 3, "documents")
+    assert vectors.dtype == np.float32
+    assert vectors.tolist() == np.eye(3).tolist()

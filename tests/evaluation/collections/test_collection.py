@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+
 import pytest
 
 import hi2
@@ -54,3 +57,16 @@ def test_a_missing_file_is_named(tmp_path, files, missing, message):
 def test_an_unknown_split_is_refused_with_the_known_ones(tmp_path):
     with pytest.raises(hi2.InvalidParameter, match=r"'split'.*one of test.*Got 'dev'"):
         open_collection(write(tmp_path, BEIR)).judgements("dev")
+
+
+def test_compressed_files_are_found_by_their_plain_names(tmp_path):
+    write(tmp_path, MSMARCO)
+    for name in MSMARCO:
+        path = tmp_path / name
+        path.with_name(name + ".gz").write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+        path.unlink()
+    collection = open_collection(tmp_path)
+    assert collection.splits == ["dev.small", "train"]
+    assert collection.judgements("train").relevant("200") == ["7"]
+    digest = hashlib.sha256((tmp_path / "collection.tsv.gz").read_bytes()).hexdigest()
+    assert collection.manifest()["collection.tsv.gz"] == digest
