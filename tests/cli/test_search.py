@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pytest
 
 import hi2
 from commands import DOCUMENTS, refused, run
+from hi2.cli.search import load_vectors
 
 
 def test_build_and_search(index):
@@ -68,3 +70,17 @@ def test_payload_in_the_input_can_be_filtered(tmp_path):
     assert "at character 7" in refused.stderr
     (tmp_path / "bad.jsonl").write_text(json.dumps({"_id": "d6", "text": "A city", "payload": 3}))
     assert "not an object" in run("add", tmp_path / "a.hi2", tmp_path / "bad.jsonl", code=2).stderr
+
+
+def test_vectors_of_queries_are_read_as_rows(tmp_path):
+    np.save(tmp_path / "one.npy", np.ones(3))
+    assert load_vectors(tmp_path / "one.npy").shape == (1, 3)
+    (tmp_path / "bad.npy").write_text("no array")
+    for name in ("bad.npy", "missing.npy"):
+        with pytest.raises(hi2.InvalidParameter, match="--vectors"):
+            load_vectors(tmp_path / name)
+
+
+def test_a_query_is_given_in_one_way_only(index, tmp_path):
+    (tmp_path / "q.txt").write_text("bread\n")
+    refused("not both", "search", index, "bread", "--queries", tmp_path / "q.txt")

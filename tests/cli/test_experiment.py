@@ -1,0 +1,34 @@
+"""``hi2 experiment``: systems are measured once, and reported again from what is stored."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from commands import refused, run
+
+PLAN = 'title = "Mine"\nkind = "points"\nsystems = ["hi2 Flat", "DocT5"]\nmeasures = ["R@10"]\nagainst = "Flat"\n'
+
+
+def test_results_are_kept_and_reported_again(folder, tmp_path):
+    pytest.importorskip("scipy", reason="needs the extra 'lab'")
+    pytest.importorskip("matplotlib", reason="needs the extra 'lab'")
+    (tmp_path / "mine.toml").write_text(PLAN)
+    given = ("experiment", tmp_path / "mine.toml", "--data", folder, "--vectors", folder / "given")
+    done = run(*given, "--out", tmp_path / "out")
+    assert "mine.html and mine.md" in done.stdout
+    stored = (tmp_path / "out" / "results.jsonl").read_text()
+    assert [json.loads(line)["system"] for line in stored.splitlines()] == ["Flat", "hi2 Flat"]
+    report = (tmp_path / "out" / "mine.md").read_text()
+    assert "| hi2 Flat |" in report
+    assert "- DocT5: a file of predicted questions" in report
+    run(*given, "--out", tmp_path / "out")
+    assert (tmp_path / "out" / "results.jsonl").read_text() == stored
+
+
+def test_arguments_that_do_not_fit_are_refused(folder, tmp_path):
+    given = ("experiment", "main", "--data", folder, "--out", tmp_path / "out")
+    refused("NAME=FOLDER", *given, "--weights", "DeepCT")
+    refused("--vectors", *given, "--data", folder, *(3 * ("--vectors", folder / "given")))
+    refused("'nothing'", "experiment", "nothing", "--data", folder, "--out", tmp_path / "other")
