@@ -23,7 +23,7 @@ from hi2.evaluation.significance import paired_p
 from hi2.evaluation.task import Questions, Task, load_task
 from hi2.progress import Progress
 from hi2.selectors.terms import BM25
-from hi2.store.parts import Parts
+from hi2.store.trained_parts import Parts
 
 K = 100
 CLUSTER_COUNTS = (0, 4, 16)

@@ -6,8 +6,8 @@ import numpy as np
 
 from hi2.codecs import Flat
 from hi2.ingest.documents import collect, term_reader
-from hi2.ingest.file import file_documents, segment_in_memory
 from hi2.ingest.fit import fit_model
+from hi2.ingest.new_segment import file_documents, segment_in_memory
 from hi2.progress import Progress
 from hi2.selectors.clusters import KMeans
 from hi2.selectors.terms import BM25

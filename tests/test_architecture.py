@@ -31,14 +31,14 @@ LAYERS = [
     "encoders",
     "text",
     "data",
-    "errors types arguments progress version faiss_training _native",
+    "errors types arguments progress version faiss_fitting _native",
 ]
 LEAVES = set(LAYERS[-1].split())
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names.split()}
 
 
 def module_name(path: Path) -> str:
-    """The dotted name of a file below hi2: ``store.open``, or ``store`` for its ``__init__``."""
+    """The dotted name of a file below hi2: ``store.reader``, or ``store`` for its ``__init__``."""
     parts = path.relative_to(SOURCE).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -64,7 +64,7 @@ def imports_of(path: Path, *, for_types: bool) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path} has a relative import"
             names = {f"{node.module}.{alias.name}" for alias in node.names}
-            # ``from hi2.store import open`` names a module, ``from hi2.store.open import read_index`` is one.
+            # ``from hi2.store import reader`` names a module, ``from hi2.store.reader import read_index`` is one.
             found |= {name if name.removeprefix("hi2.") in MODULES else str(node.module) for name in names}
     own = {name for name in found if name == "hi2" or name.startswith("hi2.")}
     return {name.removeprefix("hi2").removeprefix(".") for name in own}
@@ -122,11 +122,11 @@ def test_no_modules_import_each_other_in_a_circle():
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        ("import hi2.store.open", {"store.open"}),
-        ("import hi2.store.open as opening, os", {"store.open"}),
+        ("import hi2.store.reader", {"store.reader"}),
+        ("import hi2.store.reader as reading, os", {"store.reader"}),
         ("from hi2 import store", {"store"}),
-        ("from hi2.store import open, lock", {"store.open", "store.lock"}),
-        ("from hi2.store.open import read_index", {"store.open"}),
+        ("from hi2.store import reader, lock", {"store.reader", "store.lock"}),
+        ("from hi2.store.reader import read_index", {"store.reader"}),
         ("from hi2 import HybridIndex", {""}),
         ("def f():\n    import hi2.index", {"index"}),
     ],
@@ -140,6 +140,16 @@ def test_the_state_of_an_index_does_not_know_the_disk():
     for path in (SOURCE / "state").glob("*.py"):
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"\b(pathlib|import os|open\(|hi2\.store)\b", text), f"{path.name} knows the disk"
+
+
+def test_tests_mirror_the_sources():
+    """A folder per folder, a stem per stem: whoever changes a file knows where its tests are."""
+    tests = Path(__file__).parent
+    for module, path in MODULES.items():
+        if path.name in ("__init__.py", "__main__.py") or module in ("_native", "version"):
+            continue
+        relative = path.relative_to(SOURCE)
+        assert (tests / relative.parent / f"test_{relative.name}").exists(), f"{relative} has no test of its stem"
 
 
 def test_the_architecture_page_names_every_folder():

@@ -8,7 +8,7 @@ from hi2.index import HybridIndex
 from hi2.search.explain import Explanation
 from hi2.selectors.clusters import ClusterSelector, KMeans
 from hi2.selectors.terms import BM25, TermSelector, TermWeights
-from hi2.store.parts import Parts
+from hi2.store.trained_parts import Parts
 from hi2.text.words import WordTokenizer
 from hi2.types import Hits, Searcher
 from hi2.version import __version__

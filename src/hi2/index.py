@@ -10,12 +10,12 @@ import numpy as np
 
 from hi2.arguments import thread_count
 from hi2.changes.add import NewDocuments, add
+from hi2.changes.add_profiles import add_profiles
 from hi2.changes.build import build
 from hi2.changes.commit import commit, save
 from hi2.changes.delete import delete
 from hi2.changes.merge import merge
 from hi2.changes.open_index import OpenIndex, open_folder
-from hi2.changes.profiles import add_profiles
 from hi2.changes.refit import refit
 from hi2.changes.upsert import upsert
 from hi2.codecs import Codec, CodecSpec
@@ -28,7 +28,7 @@ from hi2.selectors.terms import BM25, TermSelector, TermWeights
 from hi2.state.model import Model
 from hi2.state.profile import Profile
 from hi2.state.snapshot import stored_documents, stored_texts
-from hi2.store.parts import Parts
+from hi2.store.trained_parts import Parts
 from hi2.types import Hits, Id
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ class HybridIndex:
         """
         from hi2.reports.info import info
 
-        return info(self._index.state, self._index.stored, self._index.tally.report(), queries)
+        return info(self._index.state, self._index.stored, self._index.search_counts.report(), queries)
 
     def health(self, queries: Sequence[str] | None = None) -> dict[str, Any]:
         """Return what has changed since the parts were fitted, and ``advice`` in words where something should be done.
@@ -207,7 +207,7 @@ class HybridIndex:
         """
         from hi2.reports.health import health
 
-        return health(self._index.state, self._index.stored, self._index.tally.report(), queries)
+        return health(self._index.state, self._index.stored, self._index.search_counts.report(), queries)
 
     def verify(self) -> None:
         """Check every checksum and every invariant. Raise FormatError at the first that does not hold."""
@@ -271,7 +271,7 @@ class HybridIndex:
             vectors,
             texts,
             encoder=self._index.encoder,
-            tally=self._index.tally,
+            search_counts=self._index.search_counts,
             k=k,
             effort={
                 "clusters": clusters,

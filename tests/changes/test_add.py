@@ -6,7 +6,7 @@ import pytest
 
 import hi2
 from hi2.changes import add as adding
-from hi2.ingest.merge import MERGE_FACTOR
+from hi2.changes.merge_policy import MERGE_FACTOR
 
 
 def test_added_documents_are_found(small, corpus):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hi2
-from hi2.store import open as opening
+from hi2.store import reader as opening
 from hi2.store.arrays import map_file
 
 

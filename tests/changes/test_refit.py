@@ -7,7 +7,7 @@ import pytest
 
 import hi2
 from hi2.state.profile import Profile
-from hi2.store.parts import Parts
+from hi2.store.trained_parts import Parts
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 import hi2
 from hi2.cli.options import Settings, existing_index, load_encoder, parse_codec, parse_tokenizer, report_skipped
-from hi2.data.files import Skipped
+from hi2.data.input_files import Skipped
 from hi2.errors import InvalidParameter
 
 

@@ -10,7 +10,7 @@ import pytest
 import hi2
 from hi2.evaluation.inputs import Inputs
 from hi2.evaluation.peers import PEERS
-from hi2.store.parts import Parts
+from hi2.store.trained_parts import Parts
 
 
 def write_weights(folder, documents, queries):

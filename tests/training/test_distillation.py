@@ -14,7 +14,7 @@ import hi2
 from hi2.codecs import OPQ, Flat
 from hi2.selectors.clusters import KMeans
 from hi2.selectors.terms import BM25
-from hi2.store.parts import Parts
+from hi2.store.trained_parts import Parts
 from hi2.training import Settings
 from teaching import LIGHT, train
 

@@ -14,7 +14,7 @@ import teaching  # noqa: E402
 from hi2.codecs import OPQ, PQ, SQ8, Flat  # noqa: E402
 from hi2.selectors.clusters import KMeans  # noqa: E402
 from hi2.selectors.terms import BM25  # noqa: E402
-from hi2.store.parts import Parts  # noqa: E402
+from hi2.store.trained_parts import Parts  # noqa: E402
 from hi2.training import Settings  # noqa: E402
 from hi2.training.examples import Batch  # noqa: E402
 from hi2.training.query_map import LabelLoop  # noqa: E402

@@ -16,7 +16,7 @@ from hi2.codecs import PQ  # noqa: E402
 from hi2.selectors.clusters import KMeans  # noqa: E402
 from hi2.selectors.learned import TermScorer  # noqa: E402
 from hi2.selectors.terms import BM25, LearnedTerms  # noqa: E402
-from hi2.store.parts import Parts  # noqa: E402
+from hi2.store.trained_parts import Parts  # noqa: E402
 from hi2.training import Settings, distill  # noqa: E402
 
 FULL = Settings(method="hi2", epochs=30, patience=30, batch=32, rate=0.01, hard=6, lexical=4, depth=40, max_tokens=16)

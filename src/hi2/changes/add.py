@@ -7,14 +7,14 @@ from typing import Any
 
 from hi2.arguments import thread_count
 from hi2.changes.merge import merge_range
+from hi2.changes.merge_policy import plan_merge
 from hi2.changes.open_index import OpenIndex
 from hi2.errors import invalid
 from hi2.ingest.documents import Documents, collect, term_reader
-from hi2.ingest.file import file_documents, segment_in_memory
-from hi2.ingest.merge import plan_merge
+from hi2.ingest.new_segment import file_documents, segment_in_memory
 from hi2.progress import Progress
 from hi2.state.index_state import State
-from hi2.store.commit import Writer
+from hi2.store.writer import Writer
 
 #: Documents added to an index on disk leave memory when there are this many of them.
 SEAL_DOCUMENTS = 1 << 16

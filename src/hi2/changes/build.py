@@ -13,7 +13,7 @@ from hi2.codecs import Codec, CodecSpec
 from hi2.data.vectors import METRICS
 from hi2.encoders.encoder import Encoder
 from hi2.errors import InvalidParameter, invalid
-from hi2.ingest.file import segment_in_memory
+from hi2.ingest.new_segment import segment_in_memory
 from hi2.ingest.pipeline import ingest
 from hi2.progress import Progress
 from hi2.selectors.clusters import ClusterSelector, KMeans

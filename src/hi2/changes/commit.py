@@ -6,18 +6,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from hi2.changes.merge import merge_to_disk
+from hi2.changes.merge_policy import plan_merge
 from hi2.changes.open_index import OpenIndex
 from hi2.errors import Error
-from hi2.ingest.merge import plan_merge
 from hi2.progress import Progress
 from hi2.state.index_state import State
 from hi2.state.model import Model
 from hi2.state.segment import Segment, SegmentMeta
 from hi2.state.snapshot import LiveSegment, Snapshot
 from hi2.store.arrays import Sink, put_array
-from hi2.store.commit import Writer
 from hi2.store.layout import Stored
 from hi2.store.new_folder import new_folder
+from hi2.store.writer import Writer
 
 
 def commit(index: OpenIndex, *, progress: bool | Progress | None) -> None:

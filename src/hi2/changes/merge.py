@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from hi2.changes.open_index import OpenIndex
 from hi2.errors import Error
-from hi2.ingest.file import merge_live, segment_in_memory
+from hi2.ingest.new_segment import merge_live, segment_in_memory
 from hi2.progress import Phase, Progress
 from hi2.state.index_state import State
-from hi2.store.commit import Writer
+from hi2.store.writer import Writer
 
 
 def merge(index: OpenIndex, *, progress: bool | Progress | None) -> None:

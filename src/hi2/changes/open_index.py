@@ -10,13 +10,13 @@ from pathlib import Path
 from hi2.encoders import Encoder, load_encoder
 from hi2.encoders.encoder import EncoderIdentity
 from hi2.errors import Error, ReadOnly, invalid
-from hi2.search.tally import Tally
+from hi2.search.search_counts import SearchCounts
 from hi2.state.index_state import State
 from hi2.state.model import Model
-from hi2.store.commit import Writer
 from hi2.store.layout import Stored
 from hi2.store.manifest import read_manifest
-from hi2.store.open import read_index
+from hi2.store.reader import read_index
+from hi2.store.writer import Writer
 
 
 class OpenIndex:
@@ -35,7 +35,7 @@ class OpenIndex:
         self.writer = writer
         #: The state of the last commit; None in memory.
         self.stored = stored
-        self.tally = Tally()
+        self.search_counts = SearchCounts()
         #: The encoder that the caller gave, or the one that was loaded.
         self.given_encoder = encoder
         self._change = threading.RLock()

@@ -13,8 +13,8 @@ from hi2.data.vectors import open_vectors
 from hi2.errors import Error, invalid
 from hi2.ingest.documents import TermReader, collect_terms, term_reader
 from hi2.ingest.draft import Postings, Pruned, encoder_of, term_postings
-from hi2.ingest.file import segment_in_memory
-from hi2.ingest.merge import merged_draft
+from hi2.ingest.merged_draft import merged_draft
+from hi2.ingest.new_segment import segment_in_memory
 from hi2.ingest.segment_writer import write_segment
 from hi2.progress import Progress
 from hi2.state.drift import Added
@@ -23,7 +23,7 @@ from hi2.state.model import Model
 from hi2.state.segment import SegmentMeta
 from hi2.state.snapshot import EMPTY, stored_texts
 from hi2.store.arrays import Sink
-from hi2.store.parts import Parts, text_checksum
+from hi2.store.trained_parts import Parts, text_checksum
 
 
 def refit(

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from hi2.cli.options import existing_index, load_encoder, report_skipped, settings
-from hi2.data.files import Skipped, read_documents
+from hi2.data.input_files import Skipped, read_documents
 from hi2.index import HybridIndex
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from hi2.cli.options import CODEC_HELP, load_encoder, parse_codec, parse_tokenizer, report_skipped, settings
-from hi2.data.files import Skipped, read_documents
+from hi2.data.input_files import Skipped, read_documents
 from hi2.errors import invalid
 from hi2.index import HybridIndex
 from hi2.progress import Progress

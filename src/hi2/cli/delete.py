@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from hi2.cli.options import existing_index, settings
-from hi2.data.files import read_lines
+from hi2.data.input_files import read_lines
 from hi2.errors import invalid
 from hi2.index import HybridIndex
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from hi2.cli.options import existing_index
-from hi2.data.files import read_queries
+from hi2.data.input_files import read_queries
 from hi2.index import HybridIndex
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hi2.codecs import CODECS, CodecSpec
-from hi2.data.files import Skipped
+from hi2.data.input_files import Skipped
 from hi2.encoders import Encoder, SentenceTransformerEncoder, StaticEncoder
 from hi2.errors import invalid
 from hi2.text.words import WordTokenizer

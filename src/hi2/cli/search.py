@@ -12,7 +12,7 @@ import numpy as np
 import typer
 
 from hi2.cli.options import existing_index, load_encoder
-from hi2.data.files import Document, read_queries
+from hi2.data.input_files import Document, read_queries
 from hi2.errors import invalid
 from hi2.index import HybridIndex
 from hi2.types import Hits

@@ -133,7 +133,7 @@ def _from_collection(
 
 def _from_index(path: Path, queries: Path, qrels: Path | None, vectors: Path | None) -> tuple[dict[str, Any], bool]:
     """Return the arguments of ``distill`` for an index, and whether the index has a refine store."""
-    from hi2.data.files import read_queries
+    from hi2.data.input_files import read_queries
     from hi2.evaluation.judgements import read_grades
     from hi2.evaluation.vectors import read_vectors
     from hi2.index import HybridIndex

@@ -10,7 +10,7 @@ import typer
 
 from hi2.cli.options import existing_index, load_encoder, settings
 from hi2.cli.search import load_vectors
-from hi2.data.files import read_queries
+from hi2.data.input_files import read_queries
 from hi2.errors import MissingExtra, invalid
 from hi2.index import HybridIndex
 from hi2.progress import Progress

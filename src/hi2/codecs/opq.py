@@ -10,7 +10,7 @@ import numpy as np
 
 from hi2.codecs.codec import Codec
 from hi2.codecs.pq import PQ, pad, restore_product
-from hi2.faiss_training import pinned_faiss, train_codebooks
+from hi2.faiss_fitting import pinned_faiss, train_codebooks
 from hi2.types import Array, Floats
 
 

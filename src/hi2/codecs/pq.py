@@ -12,7 +12,7 @@ from hi2 import _native
 from hi2.arguments import integer, normalise_integers
 from hi2.codecs.codec import ENCODING_PREFIX, QUERY_MAP, Codec
 from hi2.errors import invalid
-from hi2.faiss_training import pinned_faiss, train_codebooks
+from hi2.faiss_fitting import pinned_faiss, train_codebooks
 from hi2.types import Array, Floats
 
 

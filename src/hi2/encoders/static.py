@@ -1,6 +1,6 @@
 """The encoder that ships with the package: one 256-dimensional vector per WordPiece, summed over the text.
 
-It needs no model runtime. ``static/MODEL_CARD.md`` says what it was made from and how good it is.
+It needs no model runtime. ``static_model/MODEL_CARD.md`` says what it was made from and how good it is.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class StaticEncoder:
     """
 
     def __init__(self, *, threads: int | None = None) -> None:
-        folder = resources.files("hi2.encoders").joinpath("static")
+        folder = resources.files("hi2.encoders").joinpath("static_model")
         with resources.as_file(folder) as path:
             self._vectors = np.load(path / "vectors.npy", mmap_mode="r", allow_pickle=False)
             self._scales = np.load(path / "scales.npy", allow_pickle=False)

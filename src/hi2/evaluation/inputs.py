@@ -14,7 +14,7 @@ from hi2.evaluation.peers.trained import Trained
 from hi2.evaluation.task import Task, digest
 from hi2.evaluation.term_weights import TermWeights, check_order, make_weights, read_weights
 from hi2.progress import Progress
-from hi2.store.parts import PARTS
+from hi2.store.trained_parts import PARTS
 
 
 @dataclass(frozen=True)

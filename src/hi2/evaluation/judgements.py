@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from hi2.data.files import read_lines
+from hi2.data.input_files import read_lines
 from hi2.errors import InvalidParameter
 
 

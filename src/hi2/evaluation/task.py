@@ -18,7 +18,7 @@ from hi2.evaluation.collections import Collection, open_collection
 from hi2.evaluation.judgements import Grades, Judgements
 from hi2.evaluation.vectors import cached_vectors, read_vectors
 from hi2.progress import Progress
-from hi2.store.parts import checksum
+from hi2.store.trained_parts import checksum
 from hi2.types import Floats
 
 #: The share of the training questions that is tuned on if there is no dev split.

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hi2.data.files import read_lines
+from hi2.data.input_files import read_lines
 from hi2.errors import InvalidParameter, MissingExtra, invalid
 from hi2.progress import Progress
 

@@ -9,8 +9,8 @@ from hi2.codecs import Codec, CodecSpec, default_codecs
 from hi2.encoders.encoder import Encoder, EncoderIdentity
 from hi2.errors import invalid
 from hi2.ingest.documents import collect, term_reader
-from hi2.ingest.file import WriteSegment, file_documents
 from hi2.ingest.fit import fit_model
+from hi2.ingest.new_segment import WriteSegment, file_documents
 from hi2.progress import Progress
 from hi2.selectors.clusters import ClusterSelector, KMeans
 from hi2.selectors.terms import BM25, TermSelector, TermWeights

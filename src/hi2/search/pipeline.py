@@ -18,7 +18,7 @@ from hi2.search.execute import execute
 from hi2.search.explain import Explanation, explain
 from hi2.search.postprocess import Postprocessing, postprocess
 from hi2.search.query import encode_texts
-from hi2.search.tally import Tally
+from hi2.search.search_counts import SearchCounts
 from hi2.state.index_state import State
 from hi2.types import Hits, Id
 
@@ -29,7 +29,7 @@ def search(
     texts: Any,
     *,
     encoder: Callable[[], Encoder | None],
-    tally: Tally,
+    search_counts: SearchCounts,
     k: int,
     effort: dict[str, Any],
     profile: str | None,
@@ -67,7 +67,7 @@ def search(
         wanted = Postprocessing.of(resolved.k, offset, min_score, group_by, rerank, rerank_depth)
         hits = postprocess(wanted, to_depth, state.snapshot, [texts] if isinstance(texts, str) else texts)
     if resolved.terms and resolved.per_doc:
-        tally.count(texts, hits)
+        search_counts.count(texts, hits)
     return hits.explained_by(partial(_explain_hit, state, vectors, texts, used, filter))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from hi2 import _native
 from hi2.arguments import normalise_integers, real
 from hi2.errors import InvalidParameter, invalid
-from hi2.faiss_training import pinned_faiss
+from hi2.faiss_fitting import pinned_faiss
 from hi2.types import U32, Array, Floats
 
 

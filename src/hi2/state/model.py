@@ -21,7 +21,7 @@ from hi2.errors import FormatError, InvalidParameter
 from hi2.selectors.clusters import ClusterSelector, KMeans
 from hi2.selectors.learned import TermScorer
 from hi2.selectors.terms import BM25, LearnedTerms, TermSelector, TermWeights
-from hi2.text.lazy import LazyTokenizer
+from hi2.text.lazy_tokenizer import LazyTokenizer
 from hi2.types import Array
 
 _TERM_SPECS: dict[str, type[BM25] | type[TermWeights] | type[LearnedTerms]] = {

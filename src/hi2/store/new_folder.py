@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hi2.errors import Error, invalid
-from hi2.store.commit import Writer
 from hi2.store.manifest import sync_folder
+from hi2.store.writer import Writer
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from hi2.selectors.clusters import ClusterSelector, KMeans
 from hi2.selectors.learned import TermScorer
 from hi2.selectors.terms import BM25, LearnedTerms, TermSelector, fit_terms
 from hi2.state.model import Model
-from hi2.store.parts import Parts, checksum, text_checksum
+from hi2.store.trained_parts import Parts, checksum, text_checksum
 from hi2.text.bags import Bags
 from hi2.training.df_discount import discount_frequent_terms
 from hi2.training.examples import COMMON_MIN_DOCS, COMMON_SHARE, Examples, Queries, mine_examples, split_queries

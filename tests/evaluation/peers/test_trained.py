@@ -6,7 +6,7 @@ import pytest
 
 import hi2
 from hi2.evaluation.peers.trained import DistillVQ, Light
-from hi2.store.parts import Parts, checksum
+from hi2.store.trained_parts import Parts, checksum
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from hi2.data.files import Document
+from hi2.data.input_files import Document
 from hi2.errors import invalid
 from hi2.evaluation.judgements import Grades, Judgements, read_grades
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from hi2.data.files import Document, find_file, read_lines
+from hi2.data.input_files import Document, find_file, read_lines
 from hi2.errors import InvalidParameter, invalid
 from hi2.evaluation.collections.collection import Collection, plain_name
 from hi2.evaluation.judgements import Answers

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hi2.data.files import Document
+from hi2.data.input_files import Document
 from hi2.errors import InvalidParameter, MissingExtra, invalid
 from hi2.evaluation.collections.collection import Collection
 from hi2.evaluation.judgements import Grades

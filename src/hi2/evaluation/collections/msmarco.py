@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from hi2.data.files import Document, find_file, read_lines
+from hi2.data.input_files import Document, find_file, read_lines
 from hi2.errors import InvalidParameter, invalid
 from hi2.evaluation.collections.collection import GradedFolder
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from hi2.data.files import Document, read_documents, read_lines
+from hi2.data.input_files import Document, read_documents, read_lines
 from hi2.errors import InvalidParameter, invalid
 from hi2.evaluation.collections.collection import GradedFolder, plain_name
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from hi2.data.files import read_lines
+from hi2.data.input_files import read_lines
 from hi2.errors import InvalidParameter
 from hi2.evaluation.peers.bm25 import BM25s
 

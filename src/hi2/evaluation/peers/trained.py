@@ -10,7 +10,7 @@ from hi2.errors import invalid
 from hi2.evaluation.peers.hybrid import ClustersOnly, HybridOPQ
 from hi2.evaluation.peers.peer import Setting
 from hi2.index import HybridIndex
-from hi2.store.parts import Parts, checksum
+from hi2.store.trained_parts import Parts, checksum
 from hi2.types import Floats
 
 

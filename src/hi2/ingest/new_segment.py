@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from hi2.ingest.documents import Documents
 from hi2.ingest.draft import draft_of
-from hi2.ingest.merge import merge_segments
+from hi2.ingest.merged_draft import merge_segments
 from hi2.ingest.segment_writer import write_segment
 from hi2.progress import Phase, Progress
 from hi2.state.model import Model

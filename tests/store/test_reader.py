@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hi2
-from hi2.store import open as opening
+from hi2.store import reader as opening
 
 
 def test_opening_does_not_load_the_tokenizer(corpus, tmp_path):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import hi2
-from hi2.ingest.file import merge_live
-from hi2.store import commit as committing
+from hi2.ingest.new_segment import merge_live
+from hi2.store import writer as committing
 from hi2.store.manifest import read_manifest
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import numpy as np
 
 import filing
-from hi2.ingest.file import file_documents, merge_live, segment_in_memory
+from hi2.ingest.new_segment import file_documents, merge_live, segment_in_memory
 from hi2.progress import Progress
 from hi2.state.snapshot import EMPTY
 from hi2.store.arrays import FolderSink, map_file

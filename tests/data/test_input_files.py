@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from hi2.data.files import Document, Skipped, find_file, read_documents, read_lines, read_queries
+from hi2.data.input_files import Document, Skipped, find_file, read_documents, read_lines, read_queries
 from hi2.errors import InvalidParameter, MissingExtra
 
 ROWS = [

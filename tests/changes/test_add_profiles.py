@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hi2
-from hi2.changes.profiles import add_profiles
+from hi2.changes.add_profiles import add_profiles
 from hi2.errors import FormatError, InvalidParameter, ReadOnly
 from hi2.state.profile import Profile
 from tuning_sample import K, agreement, fresh, half

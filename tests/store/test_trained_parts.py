@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import hi2
 from hi2.errors import FormatError, InvalidParameter
-from hi2.store.parts import PARTS, checksum, text_checksum
+from hi2.store.trained_parts import PARTS, checksum, text_checksum
 from hi2.text.bags import Bags
 
 

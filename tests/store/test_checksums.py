@@ -8,10 +8,10 @@ import pytest
 
 import hi2
 from hi2.errors import FormatError
+from hi2.store.checksums import check_files
 from hi2.store.layout import named_files
 from hi2.store.manifest import MANIFEST, serialise
-from hi2.store.open import read_index
-from hi2.store.verify import check_files
+from hi2.store.reader import read_index
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import hi2
-from hi2.text import lazy
-from hi2.text.lazy import LazyTokenizer
+from hi2.text import lazy_tokenizer
+from hi2.text.lazy_tokenizer import LazyTokenizer
 from hi2.text.tokenizer import Tokenizer as Ours
 
 
@@ -35,7 +35,7 @@ def test_a_lazy_tokenizer_gives_the_terms_of_the_stored_one(kind, bert):
 
 def test_it_is_parsed_once_and_only_when_a_text_needs_it(bert, monkeypatch):
     parsed = []
-    monkeypatch.setattr(lazy, "restore_analyzer", lambda definition: parsed.append(definition) or bert)
+    monkeypatch.setattr(lazy_tokenizer, "restore_analyzer", lambda definition: parsed.append(definition) or bert)
     stored = LazyTokenizer(bert.definition.encode(), bert.n_terms)
     assert (stored.n_terms, stored.definition, len(stored.fingerprint)) == (30522, bert.definition, 64)
     assert not parsed

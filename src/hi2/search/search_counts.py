@@ -8,7 +8,7 @@ from threading import Lock
 from hi2.types import Hits
 
 
-class Tally:
+class SearchCounts:
     """Counts texts that were searched for, and those that opened no term list. Safe to use from many threads."""
 
     def __init__(self) -> None:

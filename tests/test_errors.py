@@ -1,0 +1,31 @@
+"""Every error can be caught as hi2.Error and as the built-in exception it resembles."""
+
+from __future__ import annotations
+
+import pytest
+
+import hi2
+from hi2.errors import invalid
+
+
+@pytest.mark.parametrize(
+    ("kind", "also"),
+    [
+        (hi2.InvalidParameter, ValueError),
+        (hi2.MissingExtra, ImportError),
+        (hi2.UnsupportedVersion, hi2.FormatError),
+        (hi2.FormatError, hi2.Error),
+        (hi2.Locked, hi2.Error),
+        (hi2.ReadOnly, hi2.Error),
+    ],
+)
+def test_an_error_is_also_what_it_resembles(kind, also):
+    with pytest.raises(also):
+        raise kind("said")
+    assert issubclass(kind, hi2.Error)
+
+
+def test_an_invalid_parameter_names_itself_its_value_and_the_way_out():
+    error = invalid("k", "an integer of at least 1", -3)
+    assert isinstance(error, hi2.InvalidParameter)
+    assert str(error) == "The 'k' parameter must be an integer of at least 1. Got -3 instead."
