@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hi2.arguments import thread_count
-from hi2.changes.add import NewDocuments, add
+from hi2.changes.add import add
 from hi2.changes.add_profiles import add_profiles
 from hi2.changes.build import build
 from hi2.changes.commit import commit, save
@@ -21,6 +21,8 @@ from hi2.changes.upsert import upsert
 from hi2.codecs import Codec, CodecSpec
 from hi2.data.ids import check_id, parse_ids
 from hi2.encoders import Encoder
+from hi2.ingest.documents import NewDocuments
+from hi2.ingest.fit import Specs
 from hi2.progress import Progress
 from hi2.search.pipeline import explain_one, search
 from hi2.selectors.clusters import ClusterSelector, KMeans
@@ -92,25 +94,9 @@ class HybridIndex:
         Without a ``codec`` fewer than 10,000 documents keep their vectors. More are stored as RaBitQ, one bit per
         dimension, and the best hits are rescored by ``refine``, SQ8 unless given.
         """
-        return cls(
-            build(
-                vectors,
-                texts,
-                ids=ids,
-                encoder=encoder,
-                clusters=clusters,
-                terms=terms,
-                codec=codec,
-                refine=refine,
-                term_weights=term_weights,
-                payload=payload,
-                keep_text=keep_text,
-                metric=metric,
-                path=path,
-                threads=threads,
-                progress=progress,
-            )
-        )
+        new = NewDocuments(vectors, texts, ids, term_weights, payload, keep_text)
+        specs = Specs(clusters, terms, codec, refine, metric)
+        return cls(build(new, specs, encoder=encoder, path=path, threads=threads, progress=progress))
 
     @classmethod
     def open(

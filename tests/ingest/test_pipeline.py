@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import hi2
+from hi2.ingest.documents import NewDocuments
+from hi2.ingest.fit import Specs
 from hi2.ingest.new_segment import segment_in_memory
 from hi2.ingest.pipeline import ingest
 from hi2.progress import Progress
 
 
-def first_state(corpus, put=segment_in_memory, **given):
-    defaults = {
-        "ids": corpus.ids[:80],
-        "encoder": None,
-        "clusters": hi2.KMeans(6),
-        "terms": hi2.BM25(),
-        "codec": None,
-        "refine": None,
-        "term_weights": None,
-        "payload": None,
-        "keep_text": False,
-        "metric": "inner_product",
-        "threads": 1,
-        "progress": Progress(False),
-    }
-    return ingest(corpus.vectors[:80], corpus.texts[:80], put=put, **{**defaults, **given})
+def first_state(corpus, put=segment_in_memory, *, ids=None, keep_text=False, encoder=None, **parts):
+    new = NewDocuments(corpus.vectors[:80], corpus.texts[:80], corpus.ids[:80] if ids is None else ids)
+    specs = Specs(hi2.KMeans(6), hi2.BM25(), None, None, "inner_product")
+    return ingest(
+        replace(new, keep_text=keep_text),
+        replace(specs, **parts),
+        encoder=encoder,
+        put=put,
+        threads=1,
+        progress=Progress(False),
+    )
 
 
 def test_the_first_state_holds_every_document_under_fitted_parts(corpus):

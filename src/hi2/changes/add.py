@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 from hi2.arguments import thread_count
 from hi2.changes.merge import merge_range
 from hi2.changes.merge_policy import plan_merge
 from hi2.changes.open_index import OpenIndex
 from hi2.errors import invalid
-from hi2.ingest.documents import Documents, collect, term_reader
+from hi2.ingest.documents import Documents, NewDocuments, collect, term_reader
 from hi2.ingest.new_segment import file_documents, segment_in_memory
 from hi2.progress import Progress
 from hi2.state.index_state import State
@@ -20,54 +19,43 @@ from hi2.store.writer import Writer
 SEAL_DOCUMENTS = 1 << 16
 
 
-@dataclass(frozen=True)
-class NewDocuments:
-    """Documents as the caller gives them."""
-
-    vectors: Any
-    texts: Any
-    ids: Any
-    term_weights: Any
-    payload: Any
-    keep_text: bool | None
-
-    def read(self, index: OpenIndex, progress: Progress) -> Documents:
-        """Return the documents, checked against each other and against the index."""
-        model, snapshot = index.state.model, index.state.snapshot
-        keep_text = self.keep_text
-        if keep_text is None:
-            keep_text = self.texts is not None and index.state.keep_text
-        if self.ids is None and snapshot.id_kind == "str":
-            raise invalid("ids", "given: this index has string ids", None)
-        documents = collect(
-            self.vectors,
-            self.texts,
-            ids=self.ids,
-            term_weights=self.term_weights,
-            payload=self.payload,
-            keep_text=keep_text,
-            metric=model.metric,
-            dim=model.dim,
-            reader=term_reader(model.terms),
-            encoder=index.encoder() if self.vectors is None else None,
-            first_id=index.state.next_id,
-            progress=progress,
-        )
-        if snapshot.id_kind not in (None, documents.ids.kind):
-            raise invalid("ids", f"of type {snapshot.id_kind}, as in the index", f"type {documents.ids.kind}")
-        return documents
-
-
 def add(index: OpenIndex, new: NewDocuments, *, threads: int | None, progress: bool | Progress | None) -> None:
     """File further documents; an id that exists is refused."""
     bars = Progress.of(progress)
     with index.changing() as state:
-        documents = new.read(index, bars)
+        documents = read_documents(index, new, bars)
         ids = documents.ids.as_list()
         for id, place in zip(ids, state.snapshot.find(ids), strict=True):
             if place is not None:
                 raise invalid("ids", "new; use upsert to replace documents", f"{id!r}, which exists")
         index.state = with_added(state, documents, index.writer, threads=thread_count(threads), progress=bars)
+
+
+def read_documents(index: OpenIndex, new: NewDocuments, progress: Progress) -> Documents:
+    """Return new documents, checked against each other and against the index."""
+    state = index.state
+    keep_text = new.keep_text
+    if keep_text is None:
+        keep_text = new.texts is not None and state.keep_text
+    if new.ids is None and state.snapshot.id_kind == "str":
+        raise invalid("ids", "given: this index has string ids", None)
+    documents = collect(
+        new.vectors,
+        new.texts,
+        ids=new.ids,
+        term_weights=new.term_weights,
+        payload=new.payload,
+        keep_text=keep_text,
+        metric=state.model.metric,
+        dim=state.model.dim,
+        reader=term_reader(state.model.terms),
+        encoder=index.encoder() if new.vectors is None else None,
+        first_id=state.next_id,
+        progress=progress,
+    )
+    if state.snapshot.id_kind not in (None, documents.ids.kind):
+        raise invalid("ids", f"of type {state.snapshot.id_kind}, as in the index", f"type {documents.ids.kind}")
+    return documents
 
 
 def with_added(state: State, documents: Documents, writer: Writer | None, *, threads: int, progress: Progress) -> State:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from hi2.arguments import thread_count
-from hi2.changes.add import NewDocuments, with_added
+from hi2.changes.add import read_documents, with_added
 from hi2.changes.delete import without
 from hi2.changes.open_index import OpenIndex
 from hi2.errors import invalid
+from hi2.ingest.documents import NewDocuments
 from hi2.progress import Progress
 
 
@@ -16,7 +17,7 @@ def upsert(index: OpenIndex, new: NewDocuments, *, threads: int | None, progress
         raise invalid("ids", "given: they say what is replaced", None)
     bars = Progress.of(progress)
     with index.changing() as state:
-        documents = new.read(index, bars)
+        documents = read_documents(index, new, bars)
         places = [place for place in state.snapshot.find(documents.ids.as_list()) if place is not None]
         rest = without(state, places)
         index.state = with_added(rest, documents, index.writer, threads=thread_count(threads), progress=bars)

@@ -50,6 +50,18 @@ def term_reader(terms: BM25 | TermWeights | TermSelector | None) -> TermReader |
 
 
 @dataclass(frozen=True)
+class NewDocuments:
+    """Documents as the caller gives them; ``keep_text=None`` leaves the choice to the index."""
+
+    vectors: Any
+    texts: Iterable[str] | None = None
+    ids: Any = None
+    term_weights: Any = None
+    payload: Iterable[Mapping[str, Any]] | None = None
+    keep_text: bool | None = None
+
+
+@dataclass(frozen=True)
 class Documents:
     """New documents, row by row; every part has as many rows as ``vectors``."""
 

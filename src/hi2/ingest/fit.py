@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from hi2.codecs import Codec, CodecSpec
@@ -16,6 +18,17 @@ from hi2.state.model import Model
 from hi2.types import Floats
 
 SAMPLE_SEED = 0
+
+
+@dataclass(frozen=True)
+class Specs:
+    """What an index is to be made of: specs, or parts that are fitted already."""
+
+    clusters: KMeans | ClusterSelector | None
+    terms: BM25 | TermWeights | TermSelector | None
+    codec: CodecSpec | Codec | None
+    refine: CodecSpec | Codec | None
+    metric: str
 
 
 def fit_model(

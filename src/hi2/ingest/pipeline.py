@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable
 
-from hi2.codecs import Codec, CodecSpec, default_codecs
+from hi2.codecs import default_codecs
 from hi2.encoders.encoder import Encoder, EncoderIdentity
 from hi2.errors import invalid
-from hi2.ingest.documents import collect, term_reader
-from hi2.ingest.fit import fit_model
+from hi2.ingest.documents import NewDocuments, collect, term_reader
+from hi2.ingest.fit import Specs, fit_model
 from hi2.ingest.new_segment import WriteSegment, file_documents
 from hi2.progress import Progress
-from hi2.selectors.clusters import ClusterSelector, KMeans
-from hi2.selectors.terms import BM25, TermSelector, TermWeights
 from hi2.state.drift import Added
 from hi2.state.index_state import State
 from hi2.state.model import Model
@@ -22,45 +19,36 @@ from hi2.state.snapshot import EMPTY
 
 
 def ingest(
-    vectors: Any,
-    texts: Iterable[str] | None,
+    new: NewDocuments,
+    specs: Specs,
     *,
-    ids: Any,
     encoder: Encoder | None,
-    clusters: KMeans | ClusterSelector | None,
-    terms: BM25 | TermWeights | TermSelector | None,
-    codec: CodecSpec | Codec | None,
-    refine: CodecSpec | Codec | None,
-    term_weights: Any,
-    payload: Iterable[Mapping[str, Any]] | None,
-    keep_text: bool,
-    metric: str,
     put: Callable[[Model, WriteSegment], Segment],
     threads: int,
     progress: Progress,
 ) -> State:
     """Return the first state of an index of these documents; ``put`` says where their segment is written."""
-    reader = term_reader(terms)
+    reader = term_reader(specs.terms)
     documents = collect(
-        vectors,
-        texts,
-        ids=ids,
-        term_weights=term_weights,
-        payload=payload,
-        keep_text=keep_text,
-        metric=metric,
+        new.vectors,
+        new.texts,
+        ids=new.ids,
+        term_weights=new.term_weights,
+        payload=new.payload,
+        keep_text=bool(new.keep_text),
+        metric=specs.metric,
         dim=None,
         reader=reader,
         encoder=encoder,
         first_id=0,
         progress=progress,
     )
-    codec, refine = default_codecs(codec, refine, documents.vectors.n)
+    codec, refine = default_codecs(specs.codec, specs.refine, documents.vectors.n)
     model = fit_model(
         documents,
-        metric=metric,
-        clusters=clusters,
-        terms=terms,
+        metric=specs.metric,
+        clusters=specs.clusters,
+        terms=specs.terms,
         reader=reader,
         codec=codec,
         refine=refine,
@@ -69,7 +57,7 @@ def ingest(
         progress=progress,
     )
     segment = put(model, file_documents(model, documents, threads=threads, progress=progress))
-    return State(model, EMPTY.plus(segment), Added(), documents.ids.next_integer(), keep_text)
+    return State(model, EMPTY.plus(segment), Added(), documents.ids.next_integer(), bool(new.keep_text))
 
 
 def _identity(encoder: Encoder | None, dim: int) -> EncoderIdentity | None:
