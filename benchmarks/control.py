@@ -151,13 +151,13 @@ def show(task: Task, index: hi2.HybridIndex) -> None:
         vector, text = task.test.vectors[i], task.test.texts[i]
         terms = model.terms.query_terms([text], 32)[1]
         effort = resolve_effort(model, k=K, adaptive=share, benefit=learned).native
-        bins, near, term_bins = _native.admission(model.native, state.snapshot.native, vector, terms, effort)
+        bins, opened, term_bins = _native.admission(model.native, state.snapshot.native, vector, terms, effort)
         own = bins[labels]
         wanted = np.isin(segment.rows, list(best[i]))
-        scored = np.isin(labels, near)
+        scored = np.isin(labels, opened)
         names = model.terms.tokenizer.names(text)
         found = int((scored & wanted).sum())
-        rows = [("clusters, for their own sake", len(near), int(scored.sum()), found)]
+        rows = [("clusters, opened whole", len(opened), int(scored.sum()), found)]
         for term, end in zip(terms.tolist(), term_bins.tolist(), strict=True):
             docs = segment.native.term_list(term)[0]
             if len(docs):

@@ -139,8 +139,8 @@ def measure(
     for name, own in points.items():
         for share, point in own.items():
             key = (name, json.dumps(point["setting"]))
-            runs.setdefault(key, {"system": name, "setting": point["setting"], "reaches": [], "times": []})
-            runs[key]["reaches"].append(share)
+            runs.setdefault(key, {"system": name, "setting": point["setting"], "reached": [], "times": []})
+            runs[key]["reached"].append(share)
     n = len(data.test.texts)
     for _ in range(REPEATS):
         for begin in range(0, n, CHUNK_SIZE):
@@ -221,7 +221,7 @@ def print_results(report: dict[str, Any]) -> None:
         size = report["builds"][row["system"]]["bytes_per_doc"]
         scored = "" if row["scored"] is None else f", {row['scored']:.0f} scored"
         print(
-            f"{row['system']:22s} {','.join(row['reaches']):28s} test {share:.3f} (R@100 {row['recall']:.4f}, "
+            f"{row['system']:22s} {','.join(row['reached']):28s} test {share:.3f} (R@100 {row['recall']:.4f}, "
             f"agreement@10 {row['agreement@10']:.3f}, @100 {row['agreement@100']:.3f}) {row['median_ms']:.3f} ms "
             f"(p99 {row['p99_ms']:.2f}; of questions {row['p99_of_questions_ms']:.2f}), {size:.0f} B{scored}  "
             f"{row['setting']}",
@@ -242,8 +242,8 @@ def table(report: dict[str, Any]) -> str:
     for system, built in {"Flat": report["builds"]["Flat"], **report["builds"]}.items():
         seconds = f"{built['seconds']:.0f} s" if "seconds" in built else ""
         own = [row for row in report["results"] if row["system"] == system]
-        for row in sorted(own, key=lambda row: row["reaches"][0]):
-            reached = ", ".join("best" if r == "highest" else f"{100 * float(r):g} %" for r in row["reaches"])
+        for row in sorted(own, key=lambda row: row["reached"][0]):
+            reached = ", ".join("best" if r == "highest" else f"{100 * float(r):g} %" for r in row["reached"])
             scored = "" if row["scored"] is None else f"{row['scored']:,.0f}"
             lines.append(
                 f"| {system} | {seconds} | {built['bytes_per_doc']:,.0f} | {'' if system == 'Flat' else reached} "

@@ -9,7 +9,7 @@
 namespace hi2 {
 namespace {
 
-// At most so many queries are multiplied with the centroids as one matrix.
+// The maximum number of queries that are multiplied with the centroids as one matrix.
 constexpr std::size_t kTogether = 32;
 
 nb::tuple search_batch(const ModelHandle& model, nb::list segments, Array2<float> queries,
@@ -74,7 +74,7 @@ nb::tuple search_batch(const ModelHandle& model, nb::list segments, Array2<float
                           to_numpy(std::move(lists)));
 }
 
-// What a weighed query admits: the bin of every cluster, the clusters opened for their own sake, and the number of bins
+// What a weighed query admits: the bin of every cluster, the clusters opened whole, and the number of bins
 // each term is opened down to.
 nb::tuple weighed_admission(const ModelHandle& model, nb::list segments, Array1<float> query,
                             Array1<std::uint32_t> terms, const Effort& effort) {
@@ -111,10 +111,9 @@ void bind_search(nb::module_& m) {
           "threads"_a,
           "The k best of every query over [(segment, alive or None)]: (segments, rows, scores, counts, n_scored, "
           "n_term_lists).");
-    m.def(
-        "admission", weighed_admission, "model"_a, "segments"_a, "query"_a, "terms"_a, "effort"_a,
-        "What a weighed query opens over [(segment, alive or None)]: (bin of every cluster, clusters opened for their "
-        "own sake, bins each term is opened down to).");
+    m.def("admission", weighed_admission, "model"_a, "segments"_a, "query"_a, "terms"_a, "effort"_a,
+          "What a weighed query opens over [(segment, alive or None)]: (bin of every cluster, clusters opened "
+          "whole, bins each term is opened down to).");
     m.def("score", score_docs, "model"_a, "segment"_a, "query"_a, "refine"_a, "docs"_a,
           "Codec or refine scores of some documents of a segment.");
 }

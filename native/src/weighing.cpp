@@ -117,8 +117,8 @@ void Weighing::find_postings(const SegmentView& view, std::span<const std::uint3
 }
 
 // Documents fall into levels by log-odds, the highest first. Levels are admitted whole as long as they fit. Of the
-// first level that does not fit, as many postings are admitted as the budget has left. A cluster opened for its own
-// sake adds the documents that no term has given; a document that both give counts at the higher level.
+// first level that does not fit, as many postings are admitted as the budget has left. A cluster that is opened
+// whole adds the documents that no term has given; a document that both give counts at the higher level.
 void Weighing::fit_budget(std::span<const SegmentView> segments, std::size_t budget) {
     constexpr std::size_t kLevels = 1024;
     const std::size_t last = bins_.size() - 1;

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from hi2.arguments import thread_count
 from hi2.changes.add import add
 from hi2.changes.add_profiles import add_profiles
 from hi2.changes.build import build
@@ -19,7 +17,7 @@ from hi2.changes.open_index import OpenIndex, open_folder
 from hi2.changes.refit import refit
 from hi2.changes.upsert import upsert
 from hi2.codecs import Codec, CodecSpec
-from hi2.data.ids import check_id, parse_ids
+from hi2.data.ids import parse_ids
 from hi2.encoders import Encoder
 from hi2.ingest.documents import NewDocuments
 from hi2.ingest.fit import Specs
@@ -29,7 +27,7 @@ from hi2.selectors.clusters import ClusterSelector, KMeans
 from hi2.selectors.terms import BM25, TermSelector, TermWeights
 from hi2.state.model import Model
 from hi2.state.profile import Profile
-from hi2.state.snapshot import stored_documents, stored_texts
+from hi2.state.snapshot import get_documents, stored_texts
 from hi2.store.trained_parts import Parts
 from hi2.types import Hits, Id
 
@@ -111,7 +109,7 @@ class HybridIndex:
         return cls(open_folder(path, mode, mmap=mmap, encoder=encoder))
 
     def save(self, path: str | Path, *, progress: bool | Progress | None = None) -> None:
-        """Write a copy of the index to a new folder, which takes its name when it is whole."""
+        """Write a copy of the index to a new folder. The folder appears only when the copy is complete."""
         save(self._index.state, path, progress=progress)
 
     def close(self) -> None:
@@ -153,8 +151,7 @@ class HybridIndex:
         return self._index.state.snapshot.has(id)
 
     def __repr__(self) -> str:
-        parts = ", ".join(f"{name}={spec}" for name, spec in self.model.specs().items() if spec is not None)
-        return f"<HybridIndex of {len(self)} documents, dim={self.dim}, {parts}>"
+        return f"<HybridIndex of {len(self)} documents, dim={self.dim}, {self.model}>"
 
     def ids(self) -> list[Id]:
         """Return the ids of all documents in order of arrival."""
@@ -170,9 +167,7 @@ class HybridIndex:
 
     def get(self, ids: Id | Sequence[Id]) -> Any:
         """Return what is stored of one document, or of several: a dict with ``text`` and ``payload`` if stored."""
-        if isinstance(ids, (str, int, np.integer)):
-            return self.get([ids])[0]
-        return stored_documents(self._index.state.snapshot, [check_id(id, name="ids") for id in ids])
+        return get_documents(self._index.state.snapshot, ids)
 
     def info(self, queries: Sequence[str] | None = None) -> dict[str, Any]:
         """Return counts, bytes by part, how even the lists are, and drift since the fit.
@@ -238,7 +233,7 @@ class HybridIndex:
         least this value; the chance follows from how near its cluster is and how rare its query term is. A query may
         then open terms alone, clusters alone, or both, each list down to some cluster. ``budget`` limits how many
         documents are scored, to those with the best chances. With either, ``clusters`` limits how many clusters are
-        opened for their own sake; all by default. ``tune`` fits the chances to a collection. ``profile`` is the name of
+        opened whole; all by default. ``tune`` fits the chances to a collection. ``profile`` is the name of
         a setting that ``tune`` found; arguments given with it take precedence.
 
         ``filter`` is a text such as ``"year >= 2020 and lang in ('en', 'de')"``, the same as an expression of
@@ -335,7 +330,7 @@ class HybridIndex:
         """
         from hi2.tuning.targets import tune
 
-        found = tune(
+        return tune(
             self._index.changeable_state(),
             queries,
             texts,
@@ -346,11 +341,10 @@ class HybridIndex:
             budget=budget,
             k=k,
             name=name,
-            threads=thread_count(threads),
-            progress=Progress.of(progress),
+            threads=threads,
+            progress=progress,
+            keep=partial(add_profiles, self._index),
         )
-        add_profiles(self._index, found.profiles)
-        return found
 
     def add_profile(self, name: str, profile: Profile) -> None:
         """Add a profile that was tuned elsewhere for this very model. A profile of another model is refused."""

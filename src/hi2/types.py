@@ -92,7 +92,10 @@ class Hits:
 
 
 class Searcher(Protocol):
-    """Anything that answers queries: a local index, a sharded one, another system. Evaluation and tuning take it."""
+    """Anything that answers queries: a local index, a sharded one, another system.
+
+    Evaluation measures searchers, and tuning tries settings through them.
+    """
 
     def search(self, vectors: Any, texts: str | Sequence[str | None] | None = None, *, k: int = 10) -> Hits:
         """Return the ``k`` best hits of every query."""

@@ -14,8 +14,9 @@ import filing
 import hi2
 from hi2.changes.open_index import OpenIndex
 from hi2.errors import InvalidParameter
+from hi2.filters.expression import Comparison
 from hi2.search import execute
-from hi2.search.candidates import every_document, filter_key, matching, per_query
+from hi2.search.candidates import every_document, group_by_filter, matching, per_query
 from hi2.state.profile import Profile
 from hi2.state.snapshot import EMPTY
 from payloads import payload_of
@@ -358,10 +359,22 @@ def test_bits_are_cached_with_the_segment_and_survive_deletions(snapshot):
     assert passing(found) == [2, 4, 5, 42, 43, 44, 45]
 
 
-def test_equal_expressions_have_one_key_and_lists_their_own():
-    assert filter_key("a  <  3") == filter_key(hi2.column("a") < 3) == "a < 3"
+def test_equal_expressions_are_one_group_and_lists_their_own():
     one, other = [1], [1]
-    assert filter_key(one) == filter_key(one) != filter_key(other)
+    groups = group_by_filter(["a  <  3", one, hi2.column("a") < 3, None, other, one, "a < 3", None])
+    assert [rows for _, rows in groups] == [[0, 2, 6], [1, 5], [3, 7], [4]]
+    assert groups[0][0].text == "a < 3"
+    assert group_by_filter([]) == []
+
+
+def test_a_filter_that_many_queries_share_is_rendered_once(monkeypatch):
+    rendered = []
+    render = Comparison.render
+    monkeypatch.setattr(Comparison, "render", lambda self: rendered.append(self) or render(self))
+    shared = hi2.column("n").isin(range(1000))
+    assert len(group_by_filter([shared] * 500)) == 1
+    assert len(group_by_filter(["n in (7, 8, 9)"] * 500)) == 1
+    assert len(rendered) == 2
 
 
 def test_one_filter_for_all_or_one_per_query():

@@ -17,6 +17,7 @@ from hi2.tuning.trials import (
     Outcome,
     Sample,
     Tried,
+    join_outcomes,
     promising,
     settings_to_try,
     summarise,
@@ -93,17 +94,20 @@ def test_some_queries_of_a_sample_keep_their_texts_and_what_they_want(sample):
 
 def test_a_summary_holds_means_over_the_queries_that_want_something():
     outcomes = [
-        Outcome(np.array([0.5, 0.0]), np.array([10.0, 30.0]), 1e-3),
-        Outcome(np.array([0.25]), np.array([20.0]), 2e-3),
+        Outcome(np.array([0.5, 0.25]), np.array([10.0, 20.0]), 1e-3),
+        Outcome(np.array([0.0]), np.array([30.0]), 2e-3),
     ]
+    outcome = join_outcomes(outcomes, [[0, 2], [1]])
+    assert outcome.found.tolist() == [0.5, 0.0, 0.25]
+    assert outcome.scored.tolist() == [10.0, 30.0, 20.0]
     known = np.array([True, False, True])
-    tried = summarise({"clusters": 3}, outcomes, known, rescored=5, whole=0.5)
+    tried = summarise({"clusters": 3}, outcome, known, rescored=5, whole=0.5)
     assert tried.recall == pytest.approx((1.0 + 0.5) / 2)
     assert tried.error == pytest.approx(np.std([1.0, 0.5], ddof=1) / np.sqrt(2))
     assert tried.assured == pytest.approx(tried.recall - STANDARD_ERRORS * tried.error)
     assert (tried.documents, tried.cost) == (20.0, 25.0)
     assert tried.microseconds == pytest.approx(1000)
-    assert summarise({}, outcomes, known, rescored=100, whole=1.0).cost == 40.0  # no more than are scored
+    assert summarise({}, outcome, known, rescored=100, whole=1.0).cost == 40.0  # no more than are scored
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 0.1), st.integers(1, 100)), min_size=1, max_size=12))

@@ -1,8 +1,9 @@
 // What does a query open when it weighs its lists? Documents with high enough log-odds, and of these, within a budget,
 // the most promising.
 //
-// Clusters are opened whole, for their own sake, down to the reach of documents under no query term. A term list gives
-// its documents down to the reach of its rarity. Both reaches count bins of clusters (see hi2/benefit.h).
+// Clusters are opened whole until the log-odds of documents without a query term fall below the cut. A term list is
+// read until those of its own documents do. Both limits, the reach, are counted in bins of clusters (see
+// hi2/benefit.h).
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ class Weighing {
         Doc doc;
         std::uint32_t term;  // position among the query's terms
         std::uint16_t bin;
-        bool cluster_in_reach;  // its cluster may be opened for its own sake
+        bool cluster_in_reach;  // its cluster may be opened whole
     };
     static_assert(sizeof(Posting) == 12);
 
@@ -33,9 +34,9 @@ class Weighing {
     void weigh(std::span<const SegmentView> segments, std::span<const float> scores,
                std::span<const std::uint32_t> terms, const Effort& effort, Visited& visited);
 
-    // The clusters opened for their own sake.
+    // The clusters that are opened whole.
     std::span<const std::uint32_t> clusters() const { return clusters_; }
-    // The documents a segment's term lists give, each once, under its rarest term.
+    // Documents found through term lists. Each appears once, with its rarest query term.
     std::span<const Posting> postings(std::size_t segment) const { return postings_[segment]; }
     const ClusterBins& bins() const { return bins_; }
     // How many bins each query term is opened down to. Within a budget a few documents beyond may be admitted.

@@ -32,12 +32,11 @@ def commit(index: OpenIndex, *, progress: bool | Progress | None) -> None:
 def save(state: State, path: str | Path, *, progress: bool | Progress | None) -> None:
     """Write a copy of a state to a new folder."""
     with new_folder(Path(path)) as writer:
-        # No name here refers to a map: Windows renames no folder whose files are mapped.
         segments = tuple(
             LiveSegment(_copy(writer, state.model, live.segment), live.alive) for live in state.snapshot.segments
         )
         _commit(replace(state, snapshot=Snapshot(segments)), writer, Progress.of(progress))
-        del segments
+        del segments  # Windows renames no folder whose files are mapped
 
 
 def _commit(state: State, writer: Writer, progress: Progress) -> Stored:

@@ -36,11 +36,12 @@ def run(
     if run_file is not None:
         _print_json(_judge_run(data, run_file, split, named))
         return
+    from hi2.arguments import thread_count
     from hi2.evaluation.inputs import Inputs
     from hi2.evaluation.plan import Plan
     from hi2.evaluation.runs import write_run
     from hi2.evaluation.task import load_task
-    from hi2.evaluation.trial import K, Trial, n_cores
+    from hi2.evaluation.trial import K, Trial
 
     plan = Plan.load("main").for_systems([system])
     task = load_task(
@@ -52,10 +53,11 @@ def run(
         limit=limit,
         progress=Progress(settings.progress),
     )
-    flat = Trial.build(_make_system(Inputs(), "Flat", task), task, threads=n_cores())
+    threads = thread_count(None)
+    flat = Trial.build(_make_system(Inputs(), "Flat", task), task, threads=threads)
     exact = flat.rows(task.test, {}, K)
     goal = plan.goal * flat.tuning_recall()
-    trial = flat if system == "Flat" else Trial.build(_make_system(Inputs(), system, task), task, threads=n_cores())
+    trial = flat if system == "Flat" else Trial.build(_make_system(Inputs(), system, task), task, threads=threads)
     outcome = trial.measure(trial.tune(goal).setting, named, exact)
     if save_run is not None:
         found = {id: [task.ids[row] for row in rows] for id, rows in zip(task.test.ids, outcome.rows, strict=True)}

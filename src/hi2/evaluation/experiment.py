@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from hi2 import _native
+from hi2.arguments import thread_count
 from hi2.evaluation.inputs import Inputs
 from hi2.evaluation.measures import Measure
 from hi2.evaluation.peers.hybrid import Hybrid
@@ -24,7 +25,7 @@ from hi2.evaluation.results import Results
 from hi2.evaluation.significance import bootstrap_interval
 from hi2.evaluation.stress import variants
 from hi2.evaluation.task import Task
-from hi2.evaluation.trial import K, Outcome, Trial, n_cores
+from hi2.evaluation.trial import K, Outcome, Trial
 from hi2.progress import Progress
 from hi2.version import __version__
 
@@ -42,7 +43,7 @@ def run(plans: Sequence[Plan], task: Task, results: Results, inputs: Inputs, pro
             missing = [plan for plan in using if not results.lines_of(keys[plan.name])]
             peer = inputs.system(system, task) if missing or system == "Flat" else None
             if peer is not None:
-                trial = Trial.build(peer, task, threads=n_cores())
+                trial = Trial.build(peer, task, threads=thread_count(None))
                 if system == "Flat":
                     exact = trial.rows(task.test, {}, K)
                     flat_recall = trial.tuning_recall()
@@ -149,7 +150,7 @@ def machine() -> dict[str, Any]:
     return {
         "commit": _commit(),
         "cpu": _cpu(),
-        "threads": n_cores(),
+        "threads": thread_count(None),
         "simd": _native.simd_level(),
         "versions": {"hi2": __version__, "python": platform.python_version(), **dict(_versions())},
     }

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from hi2.arguments import thread_count
 from hi2.evaluation.measures import Measure, recall
 from hi2.evaluation.peers import Peer, SearcherPeer, Setting
 from hi2.evaluation.task import Questions, Task
@@ -161,9 +162,9 @@ class Trial:
         for k in (10, K):
             pairs = zip(rows, exact, strict=True)
             values[f"agreement@{k}"] = np.array([recall(own, best[:k], k=k) for own, best in pairs])
-        throughput = None
+        throughput, threads = None, thread_count(None)
         start = time.perf_counter()
-        if not brief and self.peer.search_batch(questions.vectors, questions.texts, K, setting, threads=n_cores()):
+        if not brief and self.peer.search_batch(questions.vectors, questions.texts, K, setting, threads=threads):
             throughput = len(questions.ids) / (time.perf_counter() - start)
         return Outcome(
             setting,
@@ -280,8 +281,3 @@ def resident_bytes() -> int | None:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, AttributeError):
         return None
-
-
-def n_cores() -> int:
-    """Return the number of cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,6 +38,18 @@ class Expression(ABC):
     @abstractmethod
     def names(self) -> set[str]:
         """Return the columns it refers to."""
+
+    @abstractmethod
+    def render(self) -> str:
+        """Return the condition as text that ``parse`` reads."""
+
+    @cached_property
+    def text(self) -> str:
+        """The condition as text, rendered once: results are cached by it."""
+        return self.render()
+
+    def __str__(self) -> str:
+        return self.text
 
     def __and__(self, other: Expression) -> Expression:
         return join(And, self, _expression(other))
@@ -75,7 +87,8 @@ class Comparison(Expression):
         """Return the one column."""
         return {self.name}
 
-    def __str__(self) -> str:
+    def render(self) -> str:
+        """Return the condition as text."""
         name = self.name if NAME.fullmatch(self.name) and self.name.lower() not in WORDS else f"`{self.name}`"
         if self.op == "exists":
             return f"{name} exists"
@@ -103,7 +116,8 @@ class Joined(Expression):
         """Return the columns of all conditions."""
         return set().union(*(part.names() for part in self.parts))
 
-    def __str__(self) -> str:
+    def render(self) -> str:
+        """Return the condition as text."""
         return f"({f' {self.word} '.join(map(str, self.parts))})"
 
 
@@ -135,7 +149,8 @@ class Not(Expression):
         """Return the columns of the inner condition."""
         return self.inner.names()
 
-    def __str__(self) -> str:
+    def render(self) -> str:
+        """Return the condition as text."""
         return f"not {self.inner}"
 
 

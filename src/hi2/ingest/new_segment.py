@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from hi2.ingest.documents import Documents
 from hi2.ingest.draft import draft_of
@@ -13,13 +13,11 @@ from hi2.state.model import Model
 from hi2.state.segment import Segment, SegmentMeta
 from hi2.state.snapshot import LiveSegment
 from hi2.store.arrays import MemorySink, Sink
-
-#: Writes a segment's arrays to a sink.
-WriteSegment = Callable[[Sink], SegmentMeta]
+from hi2.store.writer import WriteSegment
 
 
 def file_documents(model: Model, documents: Documents, *, threads: int, progress: Progress) -> WriteSegment:
-    """Return what writes documents as a segment."""
+    """Return a function that writes the documents as one segment."""
 
     def write(sink: Sink) -> SegmentMeta:
         with progress.phase("file documents", documents.vectors.n) as report:
@@ -30,7 +28,7 @@ def file_documents(model: Model, documents: Documents, *, threads: int, progress
 
 
 def merge_live(model: Model, segments: Sequence[LiveSegment], report: Phase = lambda steps: None) -> WriteSegment:
-    """Return what writes the living documents of some segments as one."""
+    """Return a function that writes the living documents of some segments as one segment."""
     return lambda sink: merge_segments(sink, model, segments, report)
 
 

@@ -9,13 +9,14 @@ from hi2.encoders.encoder import Encoder, EncoderIdentity
 from hi2.errors import invalid
 from hi2.ingest.documents import NewDocuments, collect, term_reader
 from hi2.ingest.fit import Specs, fit_model
-from hi2.ingest.new_segment import WriteSegment, file_documents
+from hi2.ingest.new_segment import file_documents
 from hi2.progress import Progress
 from hi2.state.drift import Added
 from hi2.state.index_state import State
 from hi2.state.model import Model
 from hi2.state.segment import Segment
 from hi2.state.snapshot import EMPTY
+from hi2.store.writer import WriteSegment
 
 
 def ingest(

@@ -1,1 +1,1 @@
-"""What can be said of an index: what is in it, whether it is whole, whether it is still good."""
+"""Reports on an index: its contents, its integrity, its drift since the fit."""

@@ -14,7 +14,7 @@ from hi2.state.snapshot import Snapshot
 from hi2.store.layout import Stored
 from hi2.types import Array
 
-#: The largest value of each number that needs no advice.
+#: ``health`` gives advice where a number is larger than its threshold.
 MAX_DEAD_SHARE, MAX_SEGMENTS, MAX_IMBALANCE, MAX_EMPTY_SHARE = 0.2, 16, 4.0, 0.2
 MAX_DF_DRIFT, MAX_LENGTH_RATIO, MAX_GROWTH, MAX_ERROR_RATIO, MAX_WITHOUT_TERM_LIST = 0.25, 1.5, 1.0, 1.25, 0.05
 #: Documents per segment, and directions, that quantisation errors are measured on.

@@ -27,7 +27,10 @@ _BITS_SET = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(a
 
 @dataclass(frozen=True)
 class SegmentMatches:
-    """The living documents of one segment that pass. The segment caches it, so it does not refer to the segment."""
+    """The living documents of one segment that pass.
+
+    ``LiveSegment`` caches it; a reference back to the segment would be a cycle that keeps its maps open.
+    """
 
     n_docs: int
     bits: Bytes
@@ -85,11 +88,20 @@ def per_query(filter: Any, filters: Any) -> Any:
     return FilterPerQuery(list(filters))
 
 
-def filter_key(given: Any) -> str | int:
-    """Return a key that equal expressions share, however they are given; a mask or a list is known by its identity."""
-    if isinstance(given, str):
-        given = parse(given)
-    return str(given) if isinstance(given, Expression) else id(given)
+def group_by_filter(filters: Sequence[Any]) -> list[tuple[Any, list[int]]]:
+    """Return the distinct filters of a batch with the rows that have each.
+
+    Equal expressions are one filter, however they are given. A mask or a list is known by its identity.
+    """
+    parsed: dict[int, Any] = {}  # by identity, so that a long filter that all queries share is read once
+    groups: dict[str | int, tuple[Any, list[int]]] = {}
+    for row, given in enumerate(filters):
+        if id(given) not in parsed:
+            parsed[id(given)] = parse(given) if isinstance(given, str) else given
+        own = parsed[id(given)]
+        key = own.text if isinstance(own, Expression) else id(own)
+        groups.setdefault(key, (own, []))[1].append(row)
+    return list(groups.values())
 
 
 def matching(snapshot: Snapshot, given: Any) -> Matches:
@@ -126,7 +138,7 @@ def _from_docs(live: LiveSegment, docs: list[int]) -> SegmentMatches:
 
 
 def _evaluate(snapshot: Snapshot, expression: Expression) -> Matches:
-    key = str(expression)
+    key = expression.text
     cached = [live.matches.get(key) for live in snapshot.segments]
     if None in cached:  # a column that only other segments have is known too
         check_columns(expression, [live.segment.columns for live in snapshot.segments])

@@ -23,7 +23,7 @@ class Effort:
     """How much of the index a query looks at, with every default resolved.
 
     The refine store rescores ``depth`` hits. With ``adaptive`` or ``budget`` a query weighs its lists by ``benefit``,
-    and opens at most ``clusters`` clusters for their own sake.
+    and opens at most ``clusters`` clusters whole.
     """
 
     k: int

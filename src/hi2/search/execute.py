@@ -12,15 +12,15 @@ from hi2 import _native
 from hi2.arguments import thread_count
 from hi2.data.vectors import INNER_PRODUCT, LARGEST
 from hi2.errors import invalid
-from hi2.search.candidates import FilterPerQuery, Matches, filter_key, matching
+from hi2.search.candidates import FilterPerQuery, Matches, group_by_filter, matching
 from hi2.search.effort import Effort
 from hi2.search.hits import Found, id_array, make_hits
 from hi2.search.query import Queries, Texts, read_queries, with_terms
 from hi2.state.index_state import State
 from hi2.types import Array, Hits
 
-#: With a filter that a share s of the documents passes, 1 / s to this power times as many clusters are opened. Measured
-#: so that the k best of what passes are found as well as the k best of all documents are without a filter.
+#: If a share s of the documents passes a filter, the search opens (1 / s) to this power times as many clusters. It is
+#: measured: the k best of what passes are then found as well as the k best of all documents without a filter.
 WIDENING_EXPONENT = 0.75
 #: If no more documents pass a filter than this, or than four times k, all of them are scored.
 MAX_EXHAUSTIVE = 4096
@@ -73,15 +73,13 @@ def _filtered_each(
     """Search with one filter per query; queries with equal filters are searched together."""
     if len(filter.filters) != len(queries):
         raise invalid("filters", f"one a query ({len(queries)})", len(filter.filters))
-    groups: dict[str | int, list[int]] = {}
-    for row, given in enumerate(filter.filters):
-        groups.setdefault(filter_key(given), []).append(row)
+    groups = group_by_filter(filter.filters)
     if not groups:
         return execute_native(state, queries, effort, threads), np.zeros(0, bool)
     whole: list[Array] = []
     complete = np.zeros(len(queries), bool)
-    for rows in groups.values():
-        given, some = filter.filters[rows[0]], queries.take(rows)
+    for given, rows in groups:
+        some = queries.take(rows)
         if given is None:
             found: Found = execute_native(state, some, effort, threads)
             complete[rows] = effort.clusters >= state.model.n_clusters > 0

@@ -134,11 +134,11 @@ class ClusterSelector:
         norms = np.einsum("ij,ij->i", self.anchors, self.anchors)
         squared = np.maximum(np.einsum("ij,ij->i", vectors, vectors)[:, None] - 2 * scores + norms[labels], 0)
         distances = np.sqrt(squared)
-        near = distances <= (1 + self.spec.copy_margin) * distances[:, :1]
+        close = distances <= (1 + self.spec.copy_margin) * distances[:, :1]
         pairs = []
-        for row in np.flatnonzero(near[:, 1:].any(axis=1)):
+        for row in np.flatnonzero(close[:, 1:].any(axis=1)):
             chosen = [int(labels[row, 0])]
-            for position in np.flatnonzero(near[row, 1:]) + 1:
+            for position in np.flatnonzero(close[row, 1:]) + 1:
                 cluster = int(labels[row, position])
                 gaps = np.linalg.norm(self.anchors[chosen] - self.anchors[cluster], axis=1)
                 if (gaps > distances[row, position]).all():

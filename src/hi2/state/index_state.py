@@ -23,7 +23,7 @@ class State:
     added: Added
     next_id: int
     keep_text: bool
-    #: Tuned for this model: a profile of another one never gets here.
+    #: By name. ``add_profiles`` and ``verify`` check that they were tuned for this model; opening an index does not.
     profiles: Mapping[str, Profile] = field(default_factory=dict)
 
     @cached_property

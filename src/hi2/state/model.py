@@ -106,6 +106,9 @@ class Model:
         specs = {name: None if part is None else repr(part.spec) for name, part in parts.items()}
         return {**specs, "encoder": None if self.encoder is None else str(self.encoder)}
 
+    def __str__(self) -> str:
+        return ", ".join(f"{name}={spec}" for name, spec in self.specs().items() if spec is not None)
+
     # -- as data ------------------------------------------------------------------------------------------------------
 
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:

@@ -142,6 +142,13 @@ def stored_documents(snapshot: Snapshot, ids: Sequence[Id]) -> list[dict[str, An
     return stored
 
 
+def get_documents(snapshot: Snapshot, ids: Id | Sequence[Id]) -> Any:
+    """Return what is stored of one document, or a list for several."""
+    if isinstance(ids, (str, int, np.integer)):
+        return stored_documents(snapshot, [check_id(ids, name="ids")])[0]
+    return stored_documents(snapshot, [check_id(id, name="ids") for id in ids])
+
+
 def stored_texts(snapshot: Snapshot) -> list[str]:
     """Return the texts of all living documents in order of arrival; refuse if one has none."""
     stored = stored_documents(snapshot, snapshot.ids())

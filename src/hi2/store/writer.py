@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,12 +21,14 @@ from hi2.state.index_state import State
 from hi2.state.model import Model
 from hi2.state.segment import Segment, SegmentMeta
 from hi2.state.snapshot import LiveSegment
-from hi2.store.arrays import FileEntry, FolderSink, map_file, put_array, write_file
+from hi2.store.arrays import FileEntry, FolderSink, Sink, map_file, put_array, write_file
 from hi2.store.layout import Stored, entries, model_checksum, named_files
 from hi2.store.lock import WriterLock
 from hi2.store.manifest import MANIFEST, PREVIOUS, read_manifest, sync_folder, write_manifest
 from hi2.types import Bytes
 
+#: Writes the arrays of a segment to a sink.
+WriteSegment = Callable[[Sink], SegmentMeta]
 #: The names of files and folders that a writer makes, and may remove.
 _OWN_NAMES = re.compile(r"model|segment-\d{6,}|drift-\d{6,}\.npy|alive-\d{6,}\.npy")
 
@@ -76,14 +78,14 @@ class Writer:
         """Return whether a segment is on disk, in a file of this folder."""
         return segment in self._files
 
-    def write_segment(self, model: Model, write: Any) -> Segment:
+    def write_segment(self, model: Model, write: WriteSegment) -> Segment:
         """Return the segment that ``write(sink)`` puts into a new folder, mapped. No manifest names it yet."""
         self._lock.check()
         taken = [path.name for path in self.folder.glob("segment-*")]
         number = 1 + max((int(name[8:]) for name in taken if name[8:].isdigit()), default=0)
         sink = FolderSink(self.folder / f"segment-{number:06d}")
         try:
-            meta: SegmentMeta = write(sink)
+            meta = write(sink)
             sync_folder(sink.folder)
             arrays = {name: map_file(sink.folder / name, entry) for name, entry in sink.entries.items()}
             segment = Segment(model, meta, arrays)

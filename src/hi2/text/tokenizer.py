@@ -141,8 +141,8 @@ class Tokenizer:
 
     def tokens(self, text: str) -> list[str]:
         """Return the terms of a text as strings, in order, repeats included."""
-        numbers, _ = self.encode([text])
-        return [self.name(int(number)) for number in numbers if not self.dropped[number]]
+        tokens, _ = self.encode([text])
+        return [self.name(int(token)) for token in tokens if not self.dropped[token]]
 
     def names(self, text: str) -> dict[int, str]:
         """Return the strings of a text's tokens by their numbers."""

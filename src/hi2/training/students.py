@@ -5,8 +5,6 @@ Centroids, codebooks, gains of terms and the MLP of the term scorer are trained 
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 import torch
 from torch import nn
@@ -22,18 +20,6 @@ from hi2.types import I64, Array, Floats
 SPARSITY = 0.1
 #: The mean is taken over a sample of about this many occurrences.
 PENALTY_OCCURRENCES = 4096
-
-
-class Student(Protocol):
-    """A model that scores the queries of a batch against its pool."""
-
-    def logits(self, vectors: torch.Tensor, batch: Batch, temperature: float) -> torch.Tensor:
-        """Return the scores (queries, pool) as logits; ``vectors`` are the queries' vectors."""
-        ...
-
-    def penalty(self, pool: I64, temperature: float) -> torch.Tensor | None:
-        """Return a term that is added to the loss, or None."""
-        ...
 
 
 class Centroids(nn.Module):

@@ -1,1 +1,1 @@
-"""Which setting of a search reaches a goal, and what lists promise."""
+"""Which setting of a search reaches a goal, and the learned weights of lists."""

@@ -31,7 +31,7 @@ _MAX_STEPS, _RIDGE = 40, 1e-2
 
 @dataclass(frozen=True)
 class Examples:
-    """Candidates of one query: features (n, 7), whether each is among the best, and how many it stands for."""
+    """Candidates of one query: features (n, 7), whether each is among the best, and its sample weight."""
 
     features: Array
     hits: Array

@@ -1,4 +1,4 @@
-"""Which setting is the cheapest that finds enough? Settings are tried on sample queries, and promise for others.
+"""Which setting is the cheapest that finds enough? Settings are tried on sample queries; the best are chosen.
 
 Recall is agreement with brute force over the finest store; with labels it is the share of brute force's own recall.
 The weights of adaptive search are learned on other queries than they are tried on. A setting is chosen only if it
@@ -8,14 +8,14 @@ scored plus documents rescored, which is the same on every machine; time is meas
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hi2.arguments import integer, real
+from hi2.arguments import integer, real, thread_count
 from hi2.data.ids import check_id
 from hi2.encoders.encoder import Encoder
 from hi2.errors import Error, InvalidParameter, MissingExtra, invalid
@@ -29,14 +29,24 @@ from hi2.state.index_state import State
 from hi2.state.profile import Profile, check_profile_name
 from hi2.state.snapshot import row_ids
 from hi2.tuning.list_weights import Examples, collect_examples, fit_benefit
-from hi2.tuning.trials import Configured, Outcome, Sample, Tried, promising, settings_to_try, summarise, try_searcher
+from hi2.tuning.trials import (
+    Configured,
+    Outcome,
+    Sample,
+    Tried,
+    join_outcomes,
+    promising,
+    settings_to_try,
+    summarise,
+    try_searcher,
+)
 from hi2.types import Array, Floats, Id
 
-#: Fewer queries say nothing that holds for others.
+#: Fewer queries give no meaningful estimate for others.
 MIN_QUERIES = 20
 #: Settings are first tried on this many queries; those that are clearly worse than cheaper ones are tried on no more.
 N_FIRST_QUERIES = 100
-#: The weights of adaptive search are learned from all but one of so many folds of the queries, and tried on that one.
+#: Cross-validation folds: the weights of adaptive search are tried on queries that they were not learned from.
 N_FOLDS = 4
 #: The profiles that are made if no target is given, and the recall they must reach.
 DEFAULT_TARGETS = {"fast": 0.90, "balanced": 0.95, "exact": 0.99}
@@ -97,10 +107,14 @@ def tune(
     budget: int | None,
     k: int,
     name: str | None,
-    threads: int,
-    progress: Progress,
+    threads: int | None,
+    progress: bool | Progress | None,
+    keep: Callable[[Mapping[str, Profile]], None],
 ) -> Tuned:
-    """Try settings on queries; choose the cheapest that reaches a target, or the best within a limit."""
+    """Try settings on queries; choose the cheapest that reaches a target, or the best within a limit.
+
+    ``keep`` is called with the profiles that were made.
+    """
     goals = [given for given in (target, latency, budget) if given is not None]
     if name is not None:
         check_profile_name(name)
@@ -124,10 +138,11 @@ def tune(
     if len(queries) < MIN_QUERIES:
         which = "queries" if relevant is None else "queries with a relevant document in the index"
         raise invalid("queries", f"at least {MIN_QUERIES} {which}: fewer say nothing of others", len(queries))
-    tuner = _Tuner(state, queries, asked, relevant, k, threads, progress)
+    tuner = _Tuner(state, queries, asked, relevant, k, thread_count(threads), Progress.of(progress))
     front = tuner.front(fastest=latency is not None)
     chosen = _choose(front, target, latency, budget, name)
     made = {label: tuner.profile(tried, goal) for label, (tried, goal) in chosen.items()}
+    keep(made)
     return Tuned(tuple(front), made, tuner.measure, k, len(queries))
 
 
@@ -280,7 +295,7 @@ class _Tuner:
         """Try settings on the first n queries, each query with the weights that were learned from other folds."""
         folds = [list(range(fold, n, N_FOLDS)) for fold in range(N_FOLDS)]
         samples = [self._sample.take(rows) for rows in folds]
-        known = np.array([bool(wanted) for sample in samples for wanted in sample.wanted])
+        known = np.array([bool(wanted) for wanted in self._sample.wanted[:n]])
         tried = []
         with self._bars.phase(f"try settings on {n} queries", len(settings)) as advance:
             for arguments in settings:
@@ -288,14 +303,14 @@ class _Tuner:
                     try_searcher(Configured(self._state, arguments, benefit), sample, self._k)
                     for sample, benefit in zip(samples, benefits, strict=True)
                 ]
-                tried.append(self._summary(arguments, outcomes, known))
+                tried.append(self._summary(arguments, join_outcomes(outcomes, folds), known))
                 advance(1)
         return tried
 
-    def _summary(self, arguments: dict[str, Any], outcomes: list[Outcome], known: Array) -> Tried:
+    def _summary(self, arguments: dict[str, Any], outcome: Outcome, known: Array) -> Tried:
         refined = self._state.model.refine is not None
         rescored = self._k * arguments.get("refine", DEFAULT_REFINE) if refined else 0
-        return summarise(arguments, outcomes, known, rescored=rescored, whole=self._whole)
+        return summarise(arguments, outcome, known, rescored=rescored, whole=self._whole)
 
     def profile(self, tried: Tried, goal: dict[str, float]) -> Profile:
         """Return a setting as a profile of the index's model."""

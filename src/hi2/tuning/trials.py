@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from hi2.types import Array, Floats, Hits, Id, Searcher
 
 #: A target must be reached by the mean minus this many standard errors; it then holds for four of five samples.
 STANDARD_ERRORS = 0.84
-#: The chances from which on adaptive search scores a document.
+#: The values of ``adaptive`` to try.
 _CHANCES = tuple(float(f"{0.3 * 0.8**i:.3g}") for i in range(36))
 
 
@@ -33,7 +33,6 @@ class Tried:
     documents: float
     cost: float
     microseconds: float
-    benefit: Benefit = field(default_factory=Benefit, repr=False)
 
     @property
     def assured(self) -> float:
@@ -90,23 +89,27 @@ def try_searcher(searcher: Searcher, sample: Sample, k: int) -> Outcome:
     return Outcome(found, np.asarray(hits.n_scored, float), seconds)
 
 
-def summarise(
-    arguments: dict[str, Any], outcomes: Sequence[Outcome], known: Array, *, rescored: int, whole: float
-) -> Tried:
-    """Return the means of several outcomes over the queries that are ``known`` to want something.
+def join_outcomes(outcomes: Sequence[Outcome], rows: Sequence[Sequence[int]]) -> Outcome:
+    """Return the outcomes of several samples as one; ``rows`` are the places of each sample's queries."""
+    order = np.argsort(np.concatenate(rows))
+    found, scored = (np.concatenate([getattr(own, name) for own in outcomes])[order] for name in ("found", "scored"))
+    return Outcome(found, scored, sum(own.seconds for own in outcomes))
+
+
+def summarise(arguments: dict[str, Any], outcome: Outcome, known: Array, *, rescored: int, whole: float) -> Tried:
+    """Return the means of an outcome over the queries that are ``known`` to want something.
 
     ``whole`` is the share that counts as 1. Rescored documents are part of the cost.
     """
-    shares = np.concatenate([outcome.found for outcome in outcomes])[known] / whole
-    scored = np.concatenate([outcome.scored for outcome in outcomes])
-    documents = float(scored.mean())
+    shares = outcome.found[known] / whole
+    documents = float(outcome.scored.mean())
     return Tried(
         arguments,
         recall=float(shares.mean()),
         error=float(shares.std(ddof=1) / math.sqrt(len(shares))) if len(shares) > 1 else 1.0,
         documents=documents,
         cost=documents + min(rescored, documents),
-        microseconds=1e6 * sum(outcome.seconds for outcome in outcomes) / len(scored),
+        microseconds=1e6 * outcome.seconds / len(outcome.scored),
     )
 
 

@@ -7,7 +7,7 @@
 namespace hi2 {
 namespace {
 
-// A scattered code is one or two cache lines, prefetched so many documents ahead.
+// Prefetch distance in documents; a scattered code is one or two cache lines.
 constexpr std::size_t kAhead = 12;
 
 inline float finish(const SignQuery& q, const std::uint8_t* code, std::size_t planes, std::int64_t differing) {
