@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -134,6 +135,44 @@ def test_no_modules_import_each_other_in_a_circle():
 def test_every_spelling_of_an_import_is_seen(source, expected, tmp_path):
     (tmp_path / "a.py").write_text(source)
     assert imports_of(tmp_path / "a.py", for_types=False) == expected
+
+
+def entries(call):
+    """How often each folder is entered from each other one while a call runs, generators and lambdas apart."""
+    entered = Counter()
+
+    def folder(frame):
+        path = Path(frame.f_code.co_filename)
+        return path.relative_to(SOURCE).parts[0].removesuffix(".py") if path.is_relative_to(SOURCE) else None
+
+    def profile(frame, event, _):
+        own = folder(frame) if event == "call" and not frame.f_code.co_name.startswith("<") else None
+        caller = frame.f_back
+        while own is not None and caller is not None and folder(caller) is None:
+            caller = caller.f_back
+        if own is not None and caller is not None and folder(caller) != own:
+            entered[folder(caller), own] += 1
+
+    sys.setprofile(profile)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return entered
+
+
+def test_a_build_and_a_filtered_search_enter_each_room_once(corpus, tmp_path):
+    given = corpus.vectors[:50], corpus.texts[:50]
+    hi2.HybridIndex.build(*given)  # what is imported at first use is imported now
+    for path in (None, tmp_path / "a"):
+        built = entries(lambda path=path: hi2.HybridIndex.build(*given, payload=[{"n": 1}] * 50, path=path).close())
+        assert built["index", "changes"] == 2  # build, close
+        assert built["changes", "ingest"] == 1
+        assert built["index", "ingest"] == built["index", "store"] == 0
+    index = hi2.HybridIndex.open(tmp_path / "a")
+    searched = entries(lambda: index.search(corpus.vectors[0], corpus.texts[0], filter="n == 1"))
+    assert searched["index", "search"] == 1
+    assert searched["search", "changes"] == searched["search", "store"] == searched["search", "ingest"] == 0
 
 
 def test_the_state_of_an_index_does_not_know_the_disk():

@@ -9,8 +9,8 @@ import pytest
 import hi2
 from hi2.errors import FormatError
 from hi2.store.checksums import check_files
-from hi2.store.layout import named_files
 from hi2.store.manifest import MANIFEST, serialise
+from hi2.store.named_files import named_files
 from hi2.store.reader import read_index
 
 

@@ -15,7 +15,7 @@ from hi2.state.model import Model
 from hi2.state.segment import Segment, SegmentMeta
 from hi2.state.snapshot import LiveSegment, Snapshot
 from hi2.store.arrays import Sink, put_array
-from hi2.store.layout import Stored
+from hi2.store.named_files import Stored
 from hi2.store.new_folder import new_folder
 from hi2.store.writer import Writer
 

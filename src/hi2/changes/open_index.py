@@ -13,8 +13,8 @@ from hi2.errors import Error, ReadOnly, invalid
 from hi2.search.search_counts import SearchCounts
 from hi2.state.index_state import State
 from hi2.state.model import Model
-from hi2.store.layout import Stored
 from hi2.store.manifest import read_manifest
+from hi2.store.named_files import Stored
 from hi2.store.reader import read_index
 from hi2.store.writer import Writer
 

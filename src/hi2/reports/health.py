@@ -11,7 +11,7 @@ from hi2 import _native
 from hi2.reports.info import count_without_term_list, describe
 from hi2.state.index_state import State
 from hi2.state.snapshot import Snapshot
-from hi2.store.layout import Stored
+from hi2.store.named_files import Stored
 from hi2.types import Array
 
 #: ``health`` gives advice where a number is larger than its threshold.

@@ -12,7 +12,7 @@ from hi2.selectors.terms import DEFAULT_QUERY_TERMS
 from hi2.state.index_state import State
 from hi2.state.model import Model
 from hi2.state.snapshot import Snapshot
-from hi2.store.layout import Stored
+from hi2.store.named_files import Stored
 from hi2.types import Array
 
 #: The part of an index that an array's bytes belong to, by the first prefix that fits.

@@ -16,7 +16,7 @@ from hi2.state.model import Model
 from hi2.state.segment import Segment, width
 from hi2.state.snapshot import LiveSegment, Snapshot
 from hi2.store.checksums import check_files
-from hi2.store.layout import Stored
+from hi2.store.named_files import Stored
 from hi2.types import Array
 
 

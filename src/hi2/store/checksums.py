@@ -6,8 +6,8 @@ from pathlib import Path
 
 from hi2.errors import FormatError
 from hi2.store.arrays import check_array, check_file
-from hi2.store.layout import Stored, entries, model_checksum, named_files, well_formed
 from hi2.store.manifest import MANIFEST, read_manifest
+from hi2.store.named_files import Stored, entries, model_checksum, named_files, well_formed
 from hi2.types import Array
 
 

@@ -14,8 +14,8 @@ from hi2.state.profile import Profile
 from hi2.state.segment import Segment, SegmentMeta
 from hi2.state.snapshot import LiveSegment, Snapshot
 from hi2.store.arrays import FileEntry, map_file
-from hi2.store.layout import Stored, child, entries, well_formed
 from hi2.store.manifest import read_manifest
+from hi2.store.named_files import Stored, child, entries, well_formed
 from hi2.types import Array
 
 #: How often a reader starts again because a commit removed a file it was about to open.

@@ -22,9 +22,9 @@ from hi2.state.model import Model
 from hi2.state.segment import Segment, SegmentMeta
 from hi2.state.snapshot import LiveSegment
 from hi2.store.arrays import FileEntry, FolderSink, Sink, map_file, put_array, write_file
-from hi2.store.layout import Stored, entries, model_checksum, named_files
 from hi2.store.lock import WriterLock
 from hi2.store.manifest import MANIFEST, PREVIOUS, read_manifest, sync_folder, write_manifest
+from hi2.store.named_files import Stored, entries, model_checksum, named_files
 from hi2.types import Bytes
 
 #: Writes the arrays of a segment to a sink.

@@ -9,9 +9,9 @@ import pytest
 import hi2
 from hi2.errors import FormatError
 from hi2.store.arrays import FileEntry
-from hi2.store.layout import child, model_checksum, named_files, well_formed
 from hi2.store.lock import LOCK_FILE
 from hi2.store.manifest import MANIFEST, PREVIOUS, read_manifest
+from hi2.store.named_files import child, model_checksum, named_files, well_formed
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../a.npy", "a/b.npy", "/etc/passwd", "a/", 3, None])
