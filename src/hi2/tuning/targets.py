@@ -65,7 +65,7 @@ class Tuned:
     def __str__(self) -> str:
         lines = [
             f"{self.measure}, k = {self.k}, {self.n_queries} queries",
-            " recall   documents   µs a query   setting",
+            " recall   documents     µs/query   setting",
         ]
         chosen = {repr(own.arguments()): name for name, own in self.profiles.items()}
         for tried in self.front:
