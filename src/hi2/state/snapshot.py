@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -109,10 +109,9 @@ class Snapshot:
         """Return the snapshot with one more segment."""
         return Snapshot((*self.segments, LiveSegment(segment)))
 
-    def with_merged(self, begin: int, end: int, segment: Segment | None) -> Snapshot:
-        """Return the snapshot with segments [begin, end) replaced by one, or by nothing."""
-        middle = () if segment is None else (LiveSegment(segment),)
-        return replace(self, segments=(*self.segments[:begin], *middle, *self.segments[end:]))
+    def with_merged(self, begin: int, end: int, segment: Segment) -> Snapshot:
+        """Return the snapshot with segments [begin, end) replaced by one."""
+        return Snapshot((*self.segments[:begin], LiveSegment(segment), *self.segments[end:]))
 
 
 EMPTY = Snapshot()

@@ -105,7 +105,7 @@ class WordTokenizer:
         return zlib.crc32(term.encode()) % self.n_terms
 
     def name(self, term: int) -> str:
-        """Return a placeholder for a term: its word cannot be recovered from the hash."""
+        """Return the number of a term as its name: the word cannot be recovered from the hash."""
         return f"#{term}"
 
     def names(self, text: str) -> dict[int, str]:
