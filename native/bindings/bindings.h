@@ -60,6 +60,7 @@ inline PackedView packed_view(const Array1<std::uint8_t>& bytes, unsigned bits, 
     return {bytes.data(), bits, n};
 }
 
+void bind_mapping(nb::module_& m);
 void bind_packed(nb::module_& m);
 void bind_postings(nb::module_& m);
 void bind_nearest(nb::module_& m);

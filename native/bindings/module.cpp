@@ -34,6 +34,7 @@ NB_MODULE(_native, m) {
         },
         "The SIMD levels this machine can run.");
 
+    hi2::bind_mapping(m);
     hi2::bind_packed(m);
     hi2::bind_postings(m);
     hi2::bind_nearest(m);

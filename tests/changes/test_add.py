@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 import hi2
-from hi2.changes import add as adding
-from hi2.changes.merge_policy import MERGE_FACTOR
+from hi2.changes import automatic_merges
 
 
 def test_added_documents_are_found(small, corpus):
@@ -55,7 +54,7 @@ def test_many_small_additions_give_few_segments(corpus):
     index = hi2.HybridIndex.build(corpus.vectors[:8], corpus.texts[:8], ids=corpus.ids[:8])
     for i in range(8, 300):
         index.add(corpus.vectors[i : i + 1], corpus.texts[i : i + 1], ids=[corpus.ids[i]])
-    assert index.info()["n_segments"] <= 3 * MERGE_FACTOR
+    assert index.info()["n_segments"] <= 15
     index.verify()
     assert index.ids() == corpus.ids[:300]
 
@@ -68,7 +67,7 @@ def test_a_mostly_deleted_segment_is_rewritten(corpus):
 
 
 def test_many_additions_are_moved_from_memory_to_disk(small, corpus, tmp_path, monkeypatch):
-    monkeypatch.setattr(adding, "SEAL_DOCUMENTS", 20)
+    monkeypatch.setattr(automatic_merges, "SEAL_DOCUMENTS", 20)
     small.save(tmp_path / "a")
     with hi2.HybridIndex.open(tmp_path / "a", "w") as writer:
         for i in range(60, 110, 5):

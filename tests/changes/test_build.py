@@ -12,7 +12,12 @@ from hi2.store.arrays import map_file
 
 def test_a_build_on_disk_is_read_once(corpus, tmp_path, monkeypatch):
     opened = []
-    monkeypatch.setattr(opening, "map_file", lambda path, *args, **kwargs: opened.append(path) or map_file(path, *args))
+
+    def map_and_note(folder, name, *args, **kwargs):
+        opened.append(folder.path / name)
+        return map_file(folder, name, *args, **kwargs)
+
+    monkeypatch.setattr(opening, "map_file", map_and_note)
     with hi2.HybridIndex.build(corpus.vectors[:50], corpus.texts[:50], path=tmp_path / "a"):
         read = [path for path in opened if path.is_relative_to(tmp_path / "a")]
         assert read

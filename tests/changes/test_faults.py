@@ -286,6 +286,65 @@ def test_a_folder_that_is_removed_before_a_commit_is_an_error(tmp_path):
     build(tmp_path / "a")
     index = hi2.HybridIndex.open(tmp_path / "a", "w")
     shutil.rmtree(tmp_path / "a")
-    with pytest.raises(hi2.Error, match="failed"):
+    with pytest.raises(hi2.Error, match="was moved, removed or replaced"):
         index.commit()
     index.close()
+
+
+def test_a_full_disk_can_be_freed_by_deleting(tmp_path):
+    """The commit of a deletion writes a few bytes, and does not insist on rewriting what is left."""
+    folder = tmp_path / "index"
+    vectors, texts, ids = documents(0, 600)
+    texts = [text * 20 for text in texts]
+    with hi2.HybridIndex.build(vectors[:300], texts[:300], ids=ids[:300], keep_text=True, path=folder) as index:
+        index.add(vectors[300:], texts[300:], ids=ids[300:])
+        index.commit()
+
+    def size() -> int:
+        return sum(path.stat().st_size for path in folder.glob("segment-*/*"))
+
+    def work() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        with hi2.HybridIndex.open(folder, "w") as index:
+            room = (folder / "manifest.json").stat().st_size + 500
+            resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
+            index.delete(ids[:160])  # most of the first segment, which is rewritten when there is room
+            index.commit()
+            assert len(hi2.HybridIndex.open(folder)) == 440
+            assert index.info()["n_deleted"] == 160
+            index.delete(ids[160:300])  # all of it
+            index.commit()
+            assert len(hi2.HybridIndex.open(folder)) == 300
+            index.commit()  # the previous manifest does not name it any more
+            index.verify()
+        assert hi2.HybridIndex.open(folder).ids() == ids[300:]
+
+    before = size()
+    assert in_child(work) == 0
+    assert size() < 0.7 * before
+
+
+def test_an_index_of_many_columns_and_segments_needs_few_descriptors(tmp_path):
+    """20 string columns and 5 segments have 300 files; a process may have as few as 64 of them open."""
+    vectors = np.stack([np.cos(np.arange(1, 9) * (i + 1)) for i in range(200)]).astype(np.float32)
+    payload = [{f"column{j}": f"value {i % 7}" for j in range(20)} for i in range(200)]
+
+    def work() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+        sizes = [100, 50, 20, 20, 10]
+        with hi2.HybridIndex.build(vectors[:100], terms=None, payload=payload[:100], path=tmp_path / "a") as index:
+            begin = 100
+            for size in sizes[1:]:
+                index.add(vectors[begin : begin + size], payload=payload[begin : begin + size])
+                begin += size
+                index.commit()
+            assert index.info()["n_segments"] == 5
+            assert len(list((tmp_path / "a").rglob("*.npy"))) > 300
+            reader = hi2.HybridIndex.open(tmp_path / "a")
+            assert len(reader.search(vectors[0], filter="column3 == 'value 2'", k=100).ids) == 29
+            reader.verify()
+            index.merge()
+            index.commit()
+            index.verify()
+
+    assert in_child(work) == 0

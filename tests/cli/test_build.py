@@ -100,7 +100,7 @@ from hi2.cli import main
 put, files = arrays.FolderSink.put, []
 def interrupted(self, name, *rest):
     put(self, name, *rest)
-    files.append(self.folder / name)
+    files.append(self.folder.path / name)
     if len(files) == {moment}:
         print(all(path.exists() for path in files), flush=True)
         os.kill(os.getpid(), signal.SIGINT)

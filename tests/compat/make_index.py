@@ -1,8 +1,8 @@
 """Make the small index of the current format version that is kept as test data.
 
-    python tests/compat/make_index.py tests/compat/data/v1
+    python tests/compat/make_index.py tests/compat/data/v2
 
-Run it once per format version and commit the folder. Never run it again for an old version. ``v1.expected.json`` next
+Run it once per format version and commit the folder. Never run it again for an old version. ``v2.expected.json`` next
 to the folder holds what searches must find in the index.
 """
 

@@ -11,6 +11,7 @@ from hi2.ingest.new_segment import file_documents, merge_live, segment_in_memory
 from hi2.progress import Progress
 from hi2.state.snapshot import EMPTY
 from hi2.store.arrays import FolderSink, map_file
+from hi2.store.folder import Folder
 
 
 class Counting(Progress):
@@ -39,10 +40,10 @@ def test_nothing_is_written_until_a_sink_is_given(corpus, tmp_path):
     assert not progress.steps
     segment = segment_in_memory(model, write)
     assert progress.steps == {"file documents": [40, 40], "assign clusters": [40, 40]}
-    sink = FolderSink(tmp_path / "segment")
+    sink = FolderSink(Folder.open(tmp_path))
     assert write(sink) == segment.meta
     for name, entry in sink.entries.items():
-        np.testing.assert_array_equal(map_file(tmp_path / "segment" / name, entry), segment.arrays[name])
+        np.testing.assert_array_equal(map_file(sink.folder, name, entry), segment.arrays[name])
 
 
 def test_a_merge_reports_the_living_documents(corpus):

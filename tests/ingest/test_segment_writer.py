@@ -13,6 +13,7 @@ from hi2.ingest.draft import draft_of
 from hi2.ingest.segment_writer import write_segment
 from hi2.state.segment import Segment, width
 from hi2.store.arrays import FolderSink, MemorySink, map_file
+from hi2.store.folder import Folder
 
 N = 80
 
@@ -70,13 +71,13 @@ def test_blocks_of_any_size_and_any_sink_give_the_same_bytes(model, draft, tmp_p
     monkeypatch.setattr(segment_writer, "_DOCS_PER_BLOCK", 7)
     monkeypatch.setattr(segment_writer, "_LINES_PER_BLOCK", 3)
     steps = []
-    sink = FolderSink(tmp_path / "segment")
+    sink = FolderSink(Folder.open(tmp_path))
     meta = write_segment(sink, model, draft, steps.append)
     assert meta == whole.meta
     assert sum(steps) == 2 * N  # codes and refine codes
     assert set(sink.entries) == set(whole.arrays)
     for name, array in whole.arrays.items():
-        np.testing.assert_array_equal(map_file(tmp_path / "segment" / name, sink.entries[name]), array)
+        np.testing.assert_array_equal(map_file(sink.folder, name, sink.entries[name]), array)
 
 
 def test_sides_that_a_model_lacks_have_no_arrays(corpus):

@@ -56,17 +56,39 @@ def test_deleted_documents_are_gone_and_the_others_keep_their_order(snapshot, fi
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, len(SIZES) - 1), st.integers(1, len(SIZES)))
-def test_a_merged_segment_takes_the_place_of_its_sources(corpus, model, snapshot, begin, length):
-    end = min(begin + length, len(SIZES))
+@given(st.integers(0, len(SIZES) - 1), st.integers(1, len(SIZES)), DELETED, DELETED)
+def test_a_merged_segment_takes_the_place_of_its_sources(corpus, model, snapshot, begin, length, before, meanwhile):
+    """What was deleted before the merge is not in it; what is deleted while it is written is deleted from it."""
     every = [id for ids in ids_by_segment(snapshot) for id in ids]
-    merged_ids = [id for ids in ids_by_segment(snapshot)[begin:end] for id in ids]
-    merged = filing.file(model, corpus.vectors[: len(merged_ids)], ids=merged_ids)
-    after = snapshot.with_merged(begin, end, merged)
-    assert len(after.segments) == len(SIZES) - (end - begin) + 1
-    assert after.ids() == every
-    assert after.segments[:begin] == snapshot.segments[:begin]
-    assert after.segments[begin + 1 :] == snapshot.segments[end:]
+
+    def without(current, chosen):
+        places = current.find([every[i] for i in sorted(chosen)])
+        return current.without([place for place in places if place is not None])
+
+    read = without(snapshot, before)
+    sources = read.segments[begin : begin + length]
+    if not sources:
+        return
+    ids = Snapshot(sources).ids()
+    merged = filing.file(model, corpus.vectors[: len(ids)], ids=ids)
+    now = without(read, meanwhile)
+    after = now.with_merged(sources, merged)
+    if not {live.segment for live in sources} <= {live.segment for live in now.segments}:
+        assert after is None  # one of them has become empty
+        return
+    assert after.ids() == now.ids()
+    assert after.n_alive == now.n_alive
+    merged_away = {live.segment for live in sources}
+    others = [live for live in now.segments if live.segment not in merged_away]
+    assert [live for live in after.segments if live.segment is not merged] == others
+    assert len(after.segments) == len(others) + 1
+
+
+def test_a_merge_of_segments_that_were_replaced_is_of_no_use(corpus, model, snapshot):
+    merged = filing.file(model, corpus.vectors[:7], ids=list(range(2000, 2007)))
+    after = snapshot.with_merged(snapshot.segments[1:3], merged)
+    for sources in (snapshot.segments[:2], snapshot.segments[2:4], snapshot.segments[1:3]):
+        assert after.with_merged(sources, merged) is None
 
 
 def test_places_point_at_living_documents(snapshot):

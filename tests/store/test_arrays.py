@@ -11,6 +11,7 @@ from hypothesis.extra import numpy as hnp
 
 import hi2
 from hi2.store.arrays import map_file, npy_header, write_file
+from hi2.store.folder import Folder
 
 
 @settings(max_examples=60, deadline=None)
@@ -21,12 +22,13 @@ from hi2.store.arrays import map_file, npy_header, write_file
     )
 )
 def test_numpy_reads_what_is_written(tmp_path_factory, array):
-    path = tmp_path_factory.mktemp("arrays") / "a.npy"
-    entry = write_file(path, array.dtype, array.shape, [array])
+    folder = Folder.open(tmp_path_factory.mktemp("arrays"))
+    path = folder.path / "a.npy"
+    entry = write_file(folder, "a.npy", array.dtype, array.shape, [array])
     np.testing.assert_array_equal(np.load(path, allow_pickle=False), array)
     assert path.stat().st_size == entry.bytes
     for mmap in (True, False):
-        np.testing.assert_array_equal(map_file(path, entry, mmap=mmap), array)
+        np.testing.assert_array_equal(map_file(folder, "a.npy", entry, mmap=mmap), array)
 
 
 def test_data_begins_at_a_multiple_of_64_bytes():

@@ -8,6 +8,7 @@ import os
 import pytest
 
 import hi2
+from hi2.store.folder import Folder
 from hi2.store.lock import WriterLock
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
@@ -66,12 +67,38 @@ def test_a_killed_process_releases_its_lock(small, tmp_path):
 
 
 def test_a_closed_lock_is_no_longer_held_and_may_be_closed_again(tmp_path):
-    lock = WriterLock(tmp_path)
+    lock = WriterLock(Folder.open(tmp_path))
     lock.check()
     with pytest.raises(hi2.Locked, match="mode='r'"):
-        WriterLock(tmp_path)
+        WriterLock(Folder.open(tmp_path))
     lock.close()
     lock.close()
     with pytest.raises(hi2.Error, match="was closed"):
         lock.check()
-    WriterLock(tmp_path).close()
+    WriterLock(Folder.open(tmp_path)).close()
+
+
+def test_a_lock_whose_file_was_removed_or_replaced_is_no_longer_held(tmp_path):
+    lock = WriterLock(Folder.open(tmp_path))
+    (tmp_path / "lock").unlink()
+    with pytest.raises(hi2.Locked, match="removed or replaced"):
+        lock.check()
+    second = WriterLock(Folder.open(tmp_path))
+    second.check()
+    with pytest.raises(hi2.Locked, match="removed or replaced"):
+        lock.check()
+    lock.close()
+    second.check()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links and pipes are Unix's")
+def test_a_lock_that_is_a_link_or_a_pipe_is_refused(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "lock").symlink_to(tmp_path / "outside")
+    with pytest.raises(hi2.FormatError, match="is a link"):
+        WriterLock(Folder.open(tmp_path / "a"))
+    assert not (tmp_path / "outside").exists()
+    (tmp_path / "a" / "lock").unlink()
+    os.mkfifo(tmp_path / "a" / "lock")
+    with pytest.raises(hi2.FormatError, match="a pipe"):
+        WriterLock(Folder.open(tmp_path / "a"))

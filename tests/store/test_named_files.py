@@ -9,16 +9,18 @@ import pytest
 import hi2
 from hi2.errors import FormatError
 from hi2.store.arrays import FileEntry
+from hi2.store.folder import Folder
 from hi2.store.lock import LOCK_FILE
 from hi2.store.manifest import MANIFEST, PREVIOUS, read_manifest
-from hi2.store.named_files import child, model_checksum, named_files, well_formed
+from hi2.store.named_files import model_checksum, named_files, plain_name, well_formed
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "../a.npy", "a/b.npy", "/etc/passwd", "a/", 3, None])
+@pytest.mark.parametrize("name", ["", ".", "..", "../a.npy", "a/b.npy", "/etc/passwd", "a/", "a\0", 3, None])
 def test_a_name_outside_the_folder_is_refused(tmp_path, name):
-    assert child(tmp_path, "a.npy") == tmp_path / "a.npy"
+    folder = Folder.open(tmp_path)
+    assert plain_name(folder, "a.npy") == "a.npy"
     with pytest.raises(FormatError, match="outside the index"):
-        child(tmp_path, name)
+        plain_name(folder, name)
 
 
 def test_a_manifest_names_every_file_of_the_index(small, corpus, tmp_path):
@@ -29,8 +31,13 @@ def test_a_manifest_names_every_file_of_the_index(small, corpus, tmp_path):
         index.commit()
     index.verify()
     folder = tmp_path / "a"
-    named = dict(named_files(folder, read_manifest(folder)))
-    before = dict(named_files(folder, read_manifest(folder, PREVIOUS)))
+    held = Folder.open(folder)
+
+    def named_by(manifest):
+        files = named_files(held, read_manifest(held, manifest))
+        return {folder / file.folder / file.name: file.entry for file in files}
+
+    named, before = named_by(MANIFEST), named_by(PREVIOUS)
     on_disk = {path for path in folder.rglob("*") if path.is_file()}
     assert on_disk - set(named) - set(before) == {folder / MANIFEST, folder / PREVIOUS, folder / LOCK_FILE}
     assert all(path.stat().st_size == entry.bytes for path, entry in named.items())
@@ -40,11 +47,11 @@ def test_a_manifest_names_every_file_of_the_index(small, corpus, tmp_path):
 @pytest.mark.parametrize("manifest", [{}, {"model": 3}, {"model": {"folder": "model", "files": {"a.npy": {}}}}])
 def test_a_manifest_that_describes_no_index_is_a_format_error(tmp_path, manifest):
     with pytest.raises(FormatError, match="does not describe an index"):
-        list(named_files(tmp_path, manifest))
+        list(named_files(Folder.open(tmp_path), manifest))
 
 
 def test_errors_that_are_not_of_the_content_pass_unchanged(tmp_path):
-    with pytest.raises(ZeroDivisionError), well_formed(tmp_path):
+    with pytest.raises(ZeroDivisionError), well_formed(Folder.open(tmp_path)):
         _ = 1 // 0
 
 

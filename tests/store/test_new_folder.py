@@ -43,7 +43,7 @@ def test_only_one_of_several_concurrent_saves_to_a_path_succeeds(small, tmp_path
 @pytest.mark.parametrize(("raised", "expected"), [(RuntimeError, RuntimeError), (OSError, hi2.Error)])
 def test_a_block_that_fails_leaves_nothing_behind(tmp_path, raised, expected):
     def fail(writer):
-        (writer.folder / "half").write_text("written")
+        (writer.folder.path / "half").write_text("written")
         raise raised("stopped")
 
     with pytest.raises(expected), new_folder(tmp_path / "a") as writer:
@@ -53,7 +53,7 @@ def test_a_block_that_fails_leaves_nothing_behind(tmp_path, raised, expected):
 
 def test_a_folder_takes_its_name_when_the_block_ends(tmp_path):
     with new_folder(tmp_path / "deep" / "a") as writer:
-        (writer.folder / "file").write_text("whole")
+        (writer.folder.path / "file").write_text("whole")
         assert not (tmp_path / "deep" / "a").exists()
     assert (tmp_path / "deep" / "a" / "file").read_text() == "whole"
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["a"]

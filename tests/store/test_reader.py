@@ -7,6 +7,7 @@ import pytest
 
 import hi2
 from hi2.store import reader as opening
+from hi2.store.folder import Folder
 
 
 def test_opening_does_not_load_the_tokenizer(corpus, tmp_path):
@@ -66,7 +67,7 @@ def test_a_missing_file_is_named(small, tmp_path):
     (codes,) = (tmp_path / "a").rglob("codes.npy")
     codes.unlink()
     with pytest.raises(hi2.FormatError, match=r"codes\.npy is missing"):
-        opening.read_index(tmp_path / "a")
+        opening.read_index(Folder.open(tmp_path / "a"))
 
 
 def test_an_index_that_is_read_into_memory_does_not_need_its_files(small, corpus, tmp_path):
@@ -84,7 +85,7 @@ def test_a_state_reads_back_as_it_was_saved(small, corpus, tmp_path):
     small.delete(corpus.ids[:7])
     small.add(corpus.vectors[60:63], corpus.texts[60:63], ids=corpus.ids[60:63])
     small.save(tmp_path / "a")
-    saved, state = small._index.state, opening.read_index(tmp_path / "a").state
+    saved, state = small._index.state, opening.read_index(Folder.open(tmp_path / "a")).state
     assert state.snapshot.ids() == saved.snapshot.ids()
     assert (state.next_id, state.keep_text) == (saved.next_id, saved.keep_text)
     assert state.added.report(state.model) == saved.added.report(saved.model)

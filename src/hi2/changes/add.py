@@ -1,22 +1,17 @@
-"""What does adding documents do? They are filed as a segment in memory; many of them move to the disk."""
+"""What does adding documents do? They are filed as a segment in memory."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from hi2.arguments import thread_count
-from hi2.changes.merge import merge_range
-from hi2.changes.merge_policy import plan_merge
+from hi2.changes.automatic_merges import merge_after_add
 from hi2.changes.open_index import OpenIndex
 from hi2.errors import invalid
 from hi2.ingest.documents import Documents, NewDocuments, collect, term_reader
 from hi2.ingest.new_segment import file_documents, segment_in_memory
 from hi2.progress import Progress
 from hi2.state.index_state import State
-from hi2.store.writer import Writer
-
-#: Documents added to an index on disk leave memory when there are this many of them.
-SEAL_DOCUMENTS = 1 << 16
 
 
 def add(index: OpenIndex, new: NewDocuments, *, threads: int | None, progress: bool | Progress | None) -> None:
@@ -28,7 +23,8 @@ def add(index: OpenIndex, new: NewDocuments, *, threads: int | None, progress: b
         for id, place in zip(ids, state.snapshot.find(ids), strict=True):
             if place is not None:
                 raise invalid("ids", "new; use upsert to replace documents", f"{id!r}, which exists")
-        index.state = with_added(state, documents, index.writer, threads=thread_count(threads), progress=bars)
+        index.state = with_added(state, documents, threads=thread_count(threads), progress=bars)
+    merge_after_add(index, bars)
 
 
 def read_documents(index: OpenIndex, new: NewDocuments, progress: Progress) -> Documents:
@@ -58,18 +54,12 @@ def read_documents(index: OpenIndex, new: NewDocuments, progress: Progress) -> D
     return documents
 
 
-def with_added(state: State, documents: Documents, writer: Writer | None, *, threads: int, progress: Progress) -> State:
-    """Return the state with further documents. Small segments in memory are merged; many documents go to the disk."""
+def with_added(state: State, documents: Documents, *, threads: int, progress: Progress) -> State:
+    """Return the state with further documents, as one more segment in memory."""
     segment = segment_in_memory(state.model, file_documents(state.model, documents, threads=threads, progress=progress))
-    state = replace(
+    return replace(
         state,
         snapshot=state.snapshot.plus(segment),
         added=state.added.plus(len(documents.ids), documents.bags, state.model.n_terms),
         next_id=max(state.next_id, documents.ids.next_integer()),
     )
-    n_disk = 0 if writer is None else sum(writer.holds(live.segment) for live in state.snapshot.segments)
-    while plan := plan_merge(state.snapshot.segments[n_disk:]):
-        state = merge_range(state, n_disk + plan[0], n_disk + plan[1], None, progress)
-    if writer is not None and sum(live.n_alive for live in state.snapshot.segments[n_disk:]) >= SEAL_DOCUMENTS:
-        state = merge_range(state, n_disk, len(state.snapshot.segments), writer, progress)
-    return state

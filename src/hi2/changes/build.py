@@ -40,9 +40,11 @@ def build(
     ingest_into = partial(ingest, new, specs, encoder=encoder, threads=n_threads, progress=bars)
     if path is None:
         return OpenIndex(ingest_into(put=segment_in_memory), encoder=encoder)
-    with new_folder(Path(path)) as writer:  # a folder that cannot be written is refused before the work
+    folder = Path(path).absolute()
+    with new_folder(folder) as writer:  # a folder that cannot be written is refused before the work
         state = ingest_into(put=writer.write_segment)
         with writer.transaction():
             writer.commit(state)
+        writer.confirm()
         del state  # Windows renames no folder whose files are mapped
-    return open_folder(path, "w", mmap=True, encoder=encoder)
+    return open_folder(folder, "w", mmap=True, encoder=encoder)

@@ -1,54 +1,71 @@
-"""How do changes become durable? Segments in memory are written as one, small ones merged, the manifest replaced."""
+"""How do changes become durable? Segments in memory are written as one, and the manifest is replaced."""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hi2.changes.merge import merge_to_disk
-from hi2.changes.merge_policy import plan_merge
+from hi2.changes.automatic_merges import merge_after_commit, segments_of
 from hi2.changes.open_index import OpenIndex
 from hi2.errors import Error
+from hi2.ingest.new_segment import merge_live
 from hi2.progress import Progress
 from hi2.state.index_state import State
 from hi2.state.model import Model
 from hi2.state.segment import Segment, SegmentMeta
 from hi2.state.snapshot import LiveSegment, Snapshot
 from hi2.store.arrays import Sink, put_array
-from hi2.store.named_files import Stored
 from hi2.store.new_folder import new_folder
-from hi2.store.writer import Writer
+from hi2.store.writer import PutSegment, Writer
+
+_log = logging.getLogger("hi2")
 
 
 def commit(index: OpenIndex, *, progress: bool | Progress | None) -> None:
-    """Make every change since the last commit durable at once."""
+    """Make every change since the last commit durable at once; then merge what has become small or empty."""
+    bars = Progress.of(progress)
+    _commit(index, bars)
+    if merge_after_commit(index, bars):
+        try:
+            _commit(index, bars)
+        except Error as error:  # the commit that was asked for has taken effect
+            _log.warning("A merge will be durable with the next commit: %s", error)
+
+
+def _commit(index: OpenIndex, progress: Progress) -> None:
     with index.changing() as state:
         if index.writer is None:
             raise Error("There is nothing to commit to: the index is in memory. Use save(path), then open it.")
-        index.stored = _commit(state, index.writer, Progress.of(progress))
+        with index.writer.transaction() as put:
+            in_memory = segments_of(index, on_disk=False)
+            index.stored = index.writer.commit(_on_disk(state, in_memory, put, progress) if in_memory else state)
         index.state = index.stored.state
+        index.writer.confirm()
+
+
+def _on_disk(state: State, in_memory: Sequence[LiveSegment], put: PutSegment, progress: Progress) -> State:
+    """Return the state with its segments in memory written as one."""
+    with progress.phase("write", sum(live.n_alive for live in in_memory)) as report:
+        segment = put(state.model, merge_live(state.model, in_memory, report))
+    snapshot = state.snapshot.with_merged(in_memory, segment)
+    if snapshot is None:
+        raise AssertionError("a state holds its own segments")
+    return replace(state, snapshot=snapshot)
 
 
 def save(state: State, path: str | Path, *, progress: bool | Progress | None) -> None:
     """Write a copy of a state to a new folder."""
-    with new_folder(Path(path)) as writer:
-        segments = tuple(
-            LiveSegment(_copy(writer, state.model, live.segment), live.alive) for live in state.snapshot.segments
-        )
-        _commit(replace(state, snapshot=Snapshot(segments)), writer, Progress.of(progress))
+    with new_folder(Path(path)) as writer, Progress.of(progress).phase("write", state.snapshot.n_alive) as report:
+        segments = []
+        for live in state.snapshot.segments:
+            segments.append(LiveSegment(_copy(writer, state.model, live.segment), live.alive))
+            report(live.n_alive)
+        with writer.transaction():
+            writer.commit(replace(state, snapshot=Snapshot(tuple(segments))))
+        writer.confirm()
         del segments  # Windows renames no folder whose files are mapped
-
-
-def _commit(state: State, writer: Writer, progress: Progress) -> Stored:
-    with writer.transaction():
-        n_disk = sum(writer.holds(live.segment) for live in state.snapshot.segments)
-        if n_disk < len(state.snapshot.segments):
-            with progress.phase("write", None) as report:
-                state = merge_to_disk(state, n_disk, len(state.snapshot.segments), writer, report)
-        while plan := plan_merge(state.snapshot.segments):
-            with progress.phase("merge", None) as report:
-                state = merge_to_disk(state, *plan, writer, report)
-        return writer.commit(state)
 
 
 def _copy(writer: Writer, model: Model, segment: Segment) -> Segment:

@@ -1,4 +1,10 @@
-"""Which segments are merged? Neighbours of similar size, and segments with many deleted documents."""
+"""Which segments are merged? Small ones that larger ones have followed, and those with many deleted documents.
+
+A segment is merged with all that came after it once these hold ``GROWTH`` - 1 times as many documents. The sizes that
+remain fall geometrically, so an index of N documents has O(log N) segments. A merge of p_i·M documents from each
+segment i raises the sum over documents of log2(size of its segment) by M·H(p), at least 0.81·M besides what is new or
+was deleted. That sum never exceeds N·log2 N, so a document is rewritten O(log N) times, however they arrive.
+"""
 
 from __future__ import annotations
 
@@ -6,33 +12,23 @@ from collections.abc import Sequence
 
 from hi2.state.snapshot import LiveSegment
 
-#: This many neighbours of one tier are merged into one segment, so an index of N documents has O(log N) segments.
-MERGE_FACTOR = 8
+#: A merge holds at least this many times the documents of its first segment.
+GROWTH = 4
 #: A segment with a larger share of deleted documents is rewritten.
 MAX_DEAD_SHARE = 0.5
 
 
 def plan_merge(segments: Sequence[LiveSegment]) -> tuple[int, int] | None:
     """Return the next range [begin, end) of segments to merge, None if there is nothing to do."""
-    tiers = [_tier(live.n_alive) for live in segments]
-    for tier in sorted(set(tiers)):
-        end = 0
-        while end < len(tiers):
-            begin = end
-            while end < len(tiers) and tiers[end] <= tier:
-                end += 1
-            if end - begin >= MERGE_FACTOR:
-                return begin, end
-            end += 1
+    begin, later = len(segments), 0
+    for position in reversed(range(len(segments))):
+        n_docs = segments[position].segment.n_docs
+        if later >= (GROWTH - 1) * max(n_docs, 1):
+            begin = position
+        later += n_docs
+    if begin < len(segments):
+        return begin, len(segments)
     for position, live in enumerate(segments):
         if live.n_alive < (1 - MAX_DEAD_SHARE) * live.segment.n_docs:
             return position, position + 1
     return None
-
-
-def _tier(n_docs: int) -> int:
-    tier = 0
-    while n_docs >= MERGE_FACTOR:
-        n_docs //= MERGE_FACTOR
-        tier += 1
-    return tier

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from hi2.encoders import Encoder, load_encoder
 from hi2.encoders.encoder import EncoderIdentity
-from hi2.errors import Error, ReadOnly, invalid
+from hi2.errors import Error, FormatError, ReadOnly, invalid
 from hi2.search.search_counts import SearchCounts
 from hi2.state.index_state import State
 from hi2.state.model import Model
+from hi2.store.folder import Folder
 from hi2.store.manifest import read_manifest
 from hi2.store.named_files import Stored
 from hi2.store.reader import read_index
@@ -39,7 +40,11 @@ class OpenIndex:
         #: The encoder that the caller gave, or the one that was loaded.
         self.given_encoder = encoder
         self._change = threading.RLock()
-        self._closed = False
+        #: Held while segments are merged, which does not keep other threads from changing the index.
+        self.merging = threading.Lock()
+        #: Set when a merge failed; merges are tried again after the next commit.
+        self.merges_put_off = False
+        self.closed = False
 
     @contextmanager
     def changing(self) -> Iterator[State]:
@@ -47,7 +52,7 @@ class OpenIndex:
         if self.stored is not None and self.writer is None:
             raise ReadOnly(f"{self.stored.folder} was opened for reading. Open it with mode='w' to change it.")
         with self._change:
-            if self._closed:
+            if self.closed:
                 raise ReadOnly("The index was closed. Open it again with mode='w' to change it.")
             yield self.state
 
@@ -59,8 +64,9 @@ class OpenIndex:
     def close(self) -> None:
         """Release the writer's lock. Changes since the last commit are lost, and no more are accepted."""
         if self.writer is not None:
-            self.writer.close()
-            self._closed = True
+            with self.merging, self._change:
+                self.writer.close()
+                self.closed = True
 
     def encoder(self) -> Encoder | None:
         """Return what makes vectors from text, loaded when it is first needed; None if the index has none."""
@@ -74,7 +80,7 @@ def open_folder(path: str | Path, mode: str, *, mmap: bool, encoder: Encoder | N
     """Open an index on disk for reading ("r") or for writing ("w")."""
     if mode not in ("r", "w"):
         raise invalid("mode", "'r' or 'w'", repr(mode))
-    folder = Path(path)
+    folder = _open(path)
     if mode == "r":
         stored = read_index(folder, mmap=mmap)
         _check_encoder(stored.state.model, encoder)
@@ -92,6 +98,15 @@ def open_folder(path: str | Path, mode: str, *, mmap: bool, encoder: Encoder | N
         writer.close()
         raise
     return OpenIndex(stored.state, writer=writer, stored=stored, encoder=encoder)
+
+
+def _open(path: str | Path) -> Folder:
+    try:
+        return Folder.open(path)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise FormatError(f"{path} is not a hi2 index: there is no such folder.") from error
+    except (OSError, TypeError, ValueError) as error:
+        raise FormatError(f"{path!r} cannot be opened: {error}.") from error
 
 
 def _check_encoder(model: Model, encoder: Encoder | None) -> None:

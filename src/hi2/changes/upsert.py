@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hi2.arguments import thread_count
 from hi2.changes.add import read_documents, with_added
+from hi2.changes.automatic_merges import merge_after_add
 from hi2.changes.delete import without
 from hi2.changes.open_index import OpenIndex
 from hi2.errors import invalid
@@ -20,4 +21,5 @@ def upsert(index: OpenIndex, new: NewDocuments, *, threads: int | None, progress
         documents = read_documents(index, new, bars)
         places = [place for place in state.snapshot.find(documents.ids.as_list()) if place is not None]
         rest = without(state, places)
-        index.state = with_added(rest, documents, index.writer, threads=thread_count(threads), progress=bars)
+        index.state = with_added(rest, documents, threads=thread_count(threads), progress=bars)
+    merge_after_add(index, bars)

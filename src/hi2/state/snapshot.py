@@ -109,9 +109,23 @@ class Snapshot:
         """Return the snapshot with one more segment."""
         return Snapshot((*self.segments, LiveSegment(segment)))
 
-    def with_merged(self, begin: int, end: int, segment: Segment) -> Snapshot:
-        """Return the snapshot with segments [begin, end) replaced by one."""
-        return Snapshot((*self.segments[:begin], LiveSegment(segment), *self.segments[end:]))
+    def with_merged(self, sources: Sequence[LiveSegment], merged: Segment) -> Snapshot | None:
+        """Return the snapshot with neighbours replaced by what they were merged to; None if not all are there.
+
+        What was deleted since the merge read ``sources`` is deleted from ``merged`` too.
+        """
+        own = [live.segment for live in self.segments]
+        begin = own.index(sources[0].segment) if sources[0].segment in own else 0
+        end = begin + len(sources)
+        if own[begin:end] != [live.segment for live in sources]:
+            return None
+        deleted: list[Id] = []
+        for before, now in zip(sources, self.segments[begin:end], strict=True):
+            if now.alive is not before.alive:
+                rows = now.segment.rows[before.flags() & ~now.flags()]
+                deleted += now.segment.take_ids(rows.astype(np.uint32))
+        snapshot = Snapshot((*self.segments[:begin], LiveSegment(merged), *self.segments[end:]))
+        return snapshot.without([Place(begin, doc) for doc in merged.ids.find(deleted).tolist()])
 
 
 EMPTY = Snapshot()

@@ -17,7 +17,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from hi2 import _native
 from hi2.errors import FormatError
+from hi2.store.folder import Folder
 from hi2.types import Array
 
 HEADER_ALIGNMENT = 64
@@ -39,10 +41,12 @@ class FileEntry:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> FileEntry:
         """Return the entry that ``to_json`` wrote."""
-        shape = tuple(int(n) for n in data["shape"])
-        if any(n < 0 for n in shape):
-            raise ValueError("a negative shape")
-        return cls(str(data["dtype"]), shape, int(data["bytes"]), str(data["sha256"]))
+        entry = cls(data["dtype"], tuple(data["shape"]), data["bytes"], data["sha256"])
+        if not (isinstance(entry.dtype, str) and isinstance(entry.sha256, str)):
+            raise ValueError("a file's type and checksum must be strings")
+        if any(type(n) is not int or n < 0 for n in (*entry.shape, entry.bytes)):
+            raise ValueError("a file's shape and size must be counts")
+        return entry
 
 
 class Sink(Protocol):
@@ -73,16 +77,15 @@ class MemorySink:
 
 
 class FolderSink:
-    """Writes arrays as files of a new folder."""
+    """Writes arrays as files of a folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Folder) -> None:
         self.folder = folder
         self.entries: dict[str, FileEntry] = {}
-        folder.mkdir()
 
     def put(self, name: str, dtype: npt.DTypeLike, shape: tuple[int, ...], blocks: Iterable[Array]) -> None:
         """Store the blocks, concatenated, as one array."""
-        self.entries[name] = write_file(self.folder / name, dtype, shape, blocks)
+        self.entries[name] = write_file(self.folder, name, dtype, shape, blocks)
 
 
 def put_array(sink: Sink, name: str, array: Array) -> None:
@@ -99,71 +102,94 @@ def npy_header(dtype: npt.DTypeLike, shape: tuple[int, ...]) -> bytes:
     return b"\x93NUMPY\x01\x00" + len(padded).to_bytes(2, "little") + padded.encode("latin-1")
 
 
-def write_file(path: Path, dtype: npt.DTypeLike, shape: tuple[int, ...], blocks: Iterable[Array]) -> FileEntry:
+def write_file(
+    folder: Folder, name: str, dtype: npt.DTypeLike, shape: tuple[int, ...], blocks: Iterable[Array]
+) -> FileEntry:
     """Write a new file, flush it to the disk, and return its manifest entry."""
     digest = hashlib.sha256()
-    size = 0
-    with path.open("xb") as file:
-        if path.suffix == ".npy":
-            header = npy_header(dtype, shape)
-            digest.update(header)
-            size += file.write(header)
+    header = _header(name, dtype, shape)
+    with folder.create(name) as file:
+        digest.update(header)
+        size = file.write(header)
         for block in blocks:
             data = np.ascontiguousarray(block, dtype).reshape(-1).view(np.uint8).data
             digest.update(data)
             size += file.write(data)
         file.flush()
         os.fsync(file.fileno())
-    expected = prod(shape) * np.dtype(dtype).itemsize
-    if size - (len(npy_header(dtype, shape)) if path.suffix == ".npy" else 0) != expected:
-        raise AssertionError(f"{path.name}: {size} bytes were written for shape {shape}")
+    if size - len(header) != prod(shape) * np.dtype(dtype).itemsize:
+        raise AssertionError(f"{name}: {size} bytes were written for shape {shape}")
     return FileEntry(np.dtype(dtype).str, tuple(shape), size, digest.hexdigest())
 
 
-def map_file(path: Path, entry: FileEntry, *, mmap: bool = True) -> Array:
+def map_file(folder: Folder, name: str, entry: FileEntry, *, mmap: bool = True) -> Array:
     """Return a file's array, mapped or read; its size and header must be what the manifest says."""
+    path = folder.path / name
     try:
         dtype = np.dtype(entry.dtype)
-        header = npy_header(dtype, entry.shape) if path.suffix == ".npy" else b""
+        header = _header(name, dtype, entry.shape)
         expected = len(header) + prod(entry.shape) * dtype.itemsize
     except (TypeError, ValueError, OverflowError) as error:
         raise FormatError(f"{path}: the manifest describes no array ({error}).") from error
     if dtype.hasobject:
         raise FormatError(f"{path}: the manifest describes an array of objects.")
-    with path.open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
+    fd = folder.open_file(name)
+    try:
+        size = os.fstat(fd).st_size
         if size != expected or size != entry.bytes:
             raise FormatError(f"{path}: {size} bytes where the manifest says {entry.bytes}; restore the file.")
-        if file.read(len(header)) != header:
+        if os.read(fd, len(header)) != header:
             raise FormatError(f"{path}: its header is not the array the manifest describes; restore the file.")
-        if prod(entry.shape) == 0:
+        if size == len(header):
             return np.zeros(entry.shape, dtype)
-        if mmap:
-            return np.memmap(file, dtype, "r", len(header), entry.shape).view(np.ndarray)
-        array = np.fromfile(file, dtype).reshape(entry.shape)
-        array.flags.writeable = False
-        return array
+        data = (_mapped if mmap else _read)(fd, len(header), size)
+    finally:
+        os.close(fd)
+    array = data.view(dtype).reshape(entry.shape)
+    array.flags.writeable = False
+    return array
 
 
-def check_file(path: Path, entry: FileEntry) -> None:
+def _mapped(fd: int, begin: int, end: int) -> Array:
+    """A map that keeps no descriptor, of which a process has few: an index may have thousands of files."""
+    if hasattr(_native, "map_file"):
+        return _native.map_file(fd)[begin:end]
+    with os.fdopen(os.dup(fd), "rb") as file:
+        return np.memmap(file, np.uint8, "r", begin, (end - begin,)).view(np.ndarray)
+
+
+def _read(fd: int, begin: int, end: int) -> Array:
+    with os.fdopen(os.dup(fd), "rb") as file:
+        file.seek(begin)
+        data = np.fromfile(file, np.uint8, end - begin)
+    if len(data) != end - begin:
+        raise OSError("the file became shorter while it was read")
+    return data
+
+
+def check_file(folder: Folder, name: str, entry: FileEntry) -> None:
     """Raise FormatError unless the file's bytes are those that were written."""
     digest = hashlib.sha256()
     try:
-        with path.open("rb") as file:
+        with os.fdopen(folder.open_file(name), "rb") as file:
             for block in iter(lambda: file.read(1 << 20), b""):
                 digest.update(block)
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise FormatError(f"{path}: cannot be read ({error}).") from error
-    _check_digest(path, entry, digest.hexdigest())
+        raise FormatError(f"{folder.path / name}: cannot be read ({error}).") from error
+    _check_digest(folder.path / name, entry, digest.hexdigest())
 
 
 def check_array(path: Path, entry: FileEntry, array: Array) -> None:
-    """Raise FormatError unless an open array is the one that was written to the file."""
-    digest = hashlib.sha256(npy_header(array.dtype, array.shape) if path.suffix == ".npy" else b"")
+    """Raise FormatError unless an open array is the one that was written to a file."""
+    digest = hashlib.sha256(_header(path.name, array.dtype, array.shape))
     digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
     _check_digest(path, entry, digest.hexdigest())
+
+
+def _header(name: str, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> bytes:
+    return npy_header(dtype, shape) if name.endswith(".npy") else b""
 
 
 def _check_digest(path: Path, entry: FileEntry, digest: str) -> None:

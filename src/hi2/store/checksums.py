@@ -2,43 +2,53 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from hi2.errors import FormatError
 from hi2.store.arrays import check_array, check_file
 from hi2.store.manifest import MANIFEST, read_manifest
-from hi2.store.named_files import Stored, entries, model_checksum, named_files, well_formed
+from hi2.store.named_files import NamedFile, Stored, entries, model_checksum, named_files, well_formed
 from hi2.types import Array
 
 
 def check_files(stored: Stored) -> None:
     """Raise FormatError if a file of the state is not what was written, or the manifest contradicts the files."""
     read_manifest(stored.folder)
-    for path, entry in named_files(stored.folder, stored.manifest):
-        try:
-            check_file(path, entry)
-        except FileNotFoundError:  # a later commit has removed it: what is open must still be what was written
-            check_array(path, entry, _open_arrays(stored)[path])
+    for file in named_files(stored.folder, stored.manifest):
+        _check(stored, file)
     manifest, snapshot = stored.manifest, stored.state.snapshot
     with well_formed(stored.folder):
         model = manifest["model"]
-        checksum = model_checksum(model["parts"], entries(model["files"]))
+        checksum = model_checksum(model["parts"], entries(stored.folder, model["files"]))
         stated = [manifest["n_docs"], *(data["n_alive"] for data in manifest["segments"]), model["fingerprint"]]
         actual = [snapshot.n_alive, *(live.n_alive for live in snapshot.segments), checksum]
         if stated != actual:
-            raise FormatError(f"{stored.folder / MANIFEST} states {stated} where the files hold {actual}.")
+            raise FormatError(f"{stored.folder.path / MANIFEST} states {stated} where the files hold {actual}.")
 
 
-def _open_arrays(stored: Stored) -> dict[Path, Array]:
-    """The arrays of a state by the files that the manifest names for them."""
-    state, manifest, folder = stored.state, stored.manifest, stored.folder
+def _check(stored: Stored, file: NamedFile) -> None:
+    folder = stored.folder
+    try:
+        if not file.folder:
+            check_file(folder, file.name, file.entry)
+            return
+        with folder.child(file.folder) as own:
+            check_file(own, file.name, file.entry)
+    except FileNotFoundError as error:  # a later commit has removed it: what is open must still be what was written
+        path = folder.path / file.folder / file.name
+        array = _open_arrays(stored).get((file.folder, file.name))
+        if array is None:
+            raise FormatError(f"{path} is missing; restore it from a copy.") from error
+        check_array(path, file.entry, array)
+
+
+def _open_arrays(stored: Stored) -> dict[tuple[str, str], Array]:
+    """The arrays of a state by the files that the manifest names for them: (folder, name)."""
+    state, manifest = stored.state, stored.manifest
     _, model_arrays = state.model.to_arrays()
-    arrays = {folder / manifest["model"]["folder"] / name: array for name, array in model_arrays.items()}
+    arrays = {(manifest["model"]["folder"], name): array for name, array in model_arrays.items()}
     for live, data in zip(state.snapshot.segments, manifest["segments"], strict=True):
-        own = folder / data["folder"]
-        arrays |= {own / name: array for name, array in live.segment.arrays.items()}
+        arrays |= {(data["folder"], name): array for name, array in live.segment.arrays.items()}
         if live.alive is not None and data["alive"] is not None:
-            arrays[own / data["alive"]["file"]] = live.alive
+            arrays[data["folder"], data["alive"]["file"]] = live.alive
     if state.added.df is not None and manifest["drift"]["df"] is not None:
-        arrays[folder / manifest["drift"]["df"]["file"]] = state.added.df
+        arrays["", manifest["drift"]["df"]["file"]] = state.added.df
     return arrays

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import weakref
-from pathlib import Path
 
 from hi2.errors import Error, Locked
+from hi2.store.folder import Folder
 
 LOCK_FILE = "lock"
 
@@ -15,9 +15,9 @@ LOCK_FILE = "lock"
 class WriterLock:
     """Holds the writer's lock of a folder until it is closed or garbage-collected. A forked child does not hold it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Folder) -> None:
         self._folder = folder
-        fd = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+        fd = folder.open_file(LOCK_FILE, os.O_RDWR | os.O_CREAT)
         try:
             _lock(fd)
         except OSError as error:
@@ -30,9 +30,21 @@ class WriterLock:
         _held.add(self)
 
     def check(self) -> None:
-        """Raise Error unless the lock is held by this process."""
+        """Raise Error unless this process holds the lock, and the lock is still that of the folder at its path."""
+        folder = self._folder
         if not self._release.alive:
-            raise Error(f"The writer of {self._folder} was closed, or belongs to the process this one was forked from.")
+            raise Error(f"The writer of {folder} was closed, or belongs to the process this one was forked from.")
+        if not folder.is_in_place():
+            raise Error(
+                f"{folder} was moved, removed or replaced by another folder since it was opened for writing. Nothing "
+                "was written there; move it back, or open the index again."
+            )
+        found = folder.stat(LOCK_FILE)
+        if found is None or not os.path.samestat(found, os.fstat(self._fd)):
+            raise Locked(
+                f"The file '{LOCK_FILE}' of {folder} was removed or replaced, so that there may be another writer. "
+                "Nothing was written; close this index and open it again."
+            )
 
     def close(self) -> None:
         """Release the lock; closing twice is harmless."""

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-from pathlib import Path
 from typing import Any
 
 from hi2.errors import FormatError, UnsupportedVersion
+from hi2.store.folder import Folder
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 OLDEST_READABLE_VERSION = 1
 
 MANIFEST = "manifest.json"
 PREVIOUS = "manifest.previous.json"
+#: A manifest with more bytes is refused before it is read.
+MAX_BYTES = 1 << 28
 
 
 def serialise(content: dict[str, Any]) -> bytes:
@@ -29,23 +30,25 @@ def serialise(content: dict[str, Any]) -> bytes:
     return (json.dumps({**body, "checksum": digest}, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
 
-def read_manifest(folder: Path, name: str = MANIFEST) -> dict[str, Any]:
+def read_manifest(folder: Folder, name: str = MANIFEST) -> dict[str, Any]:
     """Return a folder's manifest, or raise FormatError or UnsupportedVersion."""
-    path = folder / name
+    path = folder.path / name
     try:
-        data = path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError) as error:
+        data = folder.read(name, limit=MAX_BYTES)
+    except FileNotFoundError as error:
         raise FormatError(f"{folder} is not a hi2 index: it has no {name}.") from error
     except OSError as error:
         raise FormatError(f"{path} cannot be read: {error}.") from error
     try:
-        content = json.loads(data)
+        content = json.loads(data, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise FormatError(f"{path} is not JSON ({error}); restore it from a copy.") from error
     if not isinstance(content, dict) or content.get("format") != "hi2":
         raise FormatError(f"{path} is not the manifest of a hi2 index.")
     version = content.get("version")
-    if isinstance(version, int) and not OLDEST_READABLE_VERSION <= version <= FORMAT_VERSION:
+    if type(version) is not int:
+        raise FormatError(f"{path} has no format version, a whole number; it has {version!r}. Restore it from a copy.")
+    if not OLDEST_READABLE_VERSION <= version <= FORMAT_VERSION:
         raise UnsupportedVersion(
             f"{path} has format version {version}; this release reads {OLDEST_READABLE_VERSION} to {FORMAT_VERSION}. "
             + ("Install a newer hi2." if version > FORMAT_VERSION else "Rebuild it, or open it with an older hi2.")
@@ -59,34 +62,18 @@ def read_manifest(folder: Path, name: str = MANIFEST) -> dict[str, Any]:
     return content
 
 
-def write_manifest(folder: Path, content: dict[str, Any]) -> dict[str, Any]:
-    """Commit ``content`` and return the manifest as it reads back; the one before becomes the previous manifest."""
-    data = serialise({**content, "format": "hi2", "version": FORMAT_VERSION})
-    current = folder / MANIFEST
-    if current.exists():
-        replace_file(folder / PREVIOUS, current.read_bytes())
-    replace_file(current, data)
-    written: dict[str, Any] = json.loads(data)
-    return written
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number")
 
 
-def replace_file(path: Path, data: bytes) -> None:
-    """Replace a file's content. After a crash the file holds the old content or the new, never a mixture."""
-    aside = path.with_name(path.name + ".new")
-    with aside.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    aside.replace(path)
-    sync_folder(path.parent)
+def new_manifest(content: dict[str, Any]) -> dict[str, Any]:
+    """Return the manifest of ``content`` as it will read back."""
+    manifest: dict[str, Any] = json.loads(serialise({**content, "format": "hi2", "version": FORMAT_VERSION}))
+    return manifest
 
 
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    if os.name == "nt":  # Windows has no handle for this
-        return
-    fd = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+def write_manifest(folder: Folder, manifest: dict[str, Any]) -> None:
+    """Commit a manifest; the one before becomes the previous manifest."""
+    if folder.stat(MANIFEST) is not None:
+        folder.replace(PREVIOUS, folder.read(MANIFEST, limit=MAX_BYTES))
+    folder.replace(MANIFEST, serialise(manifest))

@@ -13,6 +13,7 @@ from typing import Any
 from hi2.errors import FormatError
 from hi2.state.index_state import State
 from hi2.store.arrays import FileEntry
+from hi2.store.folder import Folder
 from hi2.store.manifest import MANIFEST
 
 
@@ -20,43 +21,53 @@ from hi2.store.manifest import MANIFEST
 class Stored:
     """A state as a folder holds it."""
 
-    folder: Path
+    folder: Folder
     state: State
     manifest: Mapping[str, Any]
 
 
-def child(folder: Path, name: str) -> Path:
-    """Return the path of a file that a manifest names; refuse one outside the folder."""
-    if not isinstance(name, str) or Path(name).name != name or name in ("", ".", ".."):
-        raise FormatError(f"{folder / MANIFEST} names a file outside the index: {name!r}.")
-    return folder / name
+@dataclass(frozen=True)
+class NamedFile:
+    """A file that a manifest names: in the index's own folder (""), or in one inside it."""
+
+    folder: str
+    name: str
+    entry: FileEntry
 
 
-def entries(data: Mapping[str, Any]) -> dict[str, FileEntry]:
+def plain_name(folder: Folder, name: object) -> str:
+    """Return the name of a file or folder as a manifest gives it; refuse one that leads elsewhere."""
+    if not isinstance(name, str) or Path(name).name != name or name in ("", ".", "..") or "\0" in name:
+        raise FormatError(f"{folder.path / MANIFEST} names a file outside the index: {name!r}.")
+    return name
+
+
+def entries(folder: Folder, data: Mapping[str, Any]) -> dict[str, FileEntry]:
     """Return the file entries of a model or a segment by name."""
-    return {str(name): FileEntry.from_json(entry) for name, entry in data.items()}
+    return {plain_name(folder, name): FileEntry.from_json(entry) for name, entry in data.items()}
 
 
-def named_files(folder: Path, manifest: Mapping[str, Any]) -> Iterator[tuple[Path, FileEntry]]:
+def named_files(folder: Folder, manifest: Mapping[str, Any]) -> Iterator[NamedFile]:
     """Yield every file that a manifest names, with what it says about it."""
     with well_formed(folder):
         for part in (manifest["model"], *manifest["segments"]):
-            own = child(folder, part["folder"])
-            for name, entry in entries(part["files"]).items():
-                yield child(own, name), entry
+            own = plain_name(folder, part["folder"])
+            for name, entry in entries(folder, part["files"]).items():
+                yield NamedFile(own, name, entry)
             if part.get("alive"):
-                yield child(own, part["alive"]["file"]), FileEntry.from_json(part["alive"])
-        if manifest["drift"]["df"]:
-            yield child(folder, manifest["drift"]["df"]["file"]), FileEntry.from_json(manifest["drift"]["df"])
+                yield NamedFile(own, plain_name(folder, part["alive"]["file"]), FileEntry.from_json(part["alive"]))
+        df = manifest["drift"]["df"]
+        if df:
+            yield NamedFile("", plain_name(folder, df["file"]), FileEntry.from_json(df))
 
 
 @contextmanager
-def well_formed(folder: Path) -> Iterator[None]:
+def well_formed(folder: Folder) -> Iterator[None]:
     """Turn what goes wrong while a manifest's content is read into a FormatError."""
     try:
         yield
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise FormatError(f"{folder / MANIFEST} does not describe an index: {error!r}.") from error
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+        raise FormatError(f"{folder.path / MANIFEST} does not describe an index: {error!r}.") from error
 
 
 def model_checksum(parts: Mapping[str, Any], files: Mapping[str, FileEntry]) -> str:

@@ -2,35 +2,54 @@
 
 from __future__ import annotations
 
-import shutil
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from hi2.errors import Error, invalid
-from hi2.store.manifest import sync_folder
+from hi2.store.folder import Folder
 from hi2.store.writer import Writer
 
 
 @contextmanager
-def new_folder(folder: Path) -> Iterator[Writer]:
+def new_folder(path: Path) -> Iterator[Writer]:
     """Yield a writer to a folder aside. It is renamed when the block ends, and removed if the block fails."""
-    if folder.exists():
-        raise invalid("path", "a folder that does not exist yet", f"'{folder}'; remove it or choose another")
-    aside = folder.with_name(f".{folder.name}.{uuid.uuid4().hex[:12]}.new")
+    folder = Path(path).absolute()
+    aside = f".{folder.name}.{uuid.uuid4().hex[:12]}.new"
+    parent: Folder | None = None
+    in_place = False
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        aside.mkdir()
-        writer = Writer(aside)
-        try:
-            yield writer
-        finally:
-            writer.close()
-        aside.rename(folder)
-        sync_folder(folder.parent)
+        parent = Folder.open(folder.parent)
+        if parent.stat(folder.name) is not None:
+            raise invalid("path", "a folder that does not exist yet", f"'{folder}'; remove it or choose another")
+        with parent.make_child(aside) as own:
+            writer = Writer(own)
+            try:
+                yield writer
+            finally:
+                writer.close()
+        parent.rename(aside, folder.name)
+        in_place = True
+        parent.sync()
     except BaseException as error:
-        shutil.rmtree(aside, ignore_errors=True)
-        if isinstance(error, OSError):
-            raise Error(f"{folder} could not be written: {error}. Nothing was left behind.") from error
-        raise
+        if parent is not None and not in_place:
+            with suppress(OSError, Error):
+                _remove(parent, aside)
+        if not isinstance(error, OSError):
+            raise
+        if in_place:
+            raise Error(f"{folder} is written, but the disk did not confirm its name: {error}.") from error
+        raise Error(f"{folder} could not be written: {error}. Nothing was left behind.") from error
+    finally:
+        if parent is not None:
+            parent.close()
+
+
+def _remove(parent: Folder, name: str) -> None:
+    """Remove the folder of an index, with its model and segments."""
+    with parent.child(name) as own:
+        for inner in own.names():
+            own.remove(inner)
+    parent.remove(name)

@@ -18,6 +18,7 @@ from hi2.selectors.clusters import ClusterSelector
 from hi2.selectors.terms import TermSelector
 from hi2.state.model import Model
 from hi2.store.arrays import FileEntry, FolderSink, check_file, map_file, put_array
+from hi2.store.folder import Folder
 from hi2.text.bags import Bags
 from hi2.types import Array
 
@@ -66,7 +67,8 @@ class Parts:
         try:
             shutil.rmtree(part, ignore_errors=True)
             folder.parent.mkdir(parents=True, exist_ok=True)
-            sink = FolderSink(part)
+            part.mkdir()
+            sink = FolderSink(Folder.open(part))
             description, arrays = self.model.to_arrays()
             for name, array in arrays.items():
                 put_array(sink, name, array)
@@ -89,12 +91,13 @@ class Parts:
         """Read what ``save`` wrote; every checksum is checked."""
         folder = Path(path)
         try:
+            held = Folder.open(folder)
             data = json.loads((folder / PARTS).read_text(encoding="utf-8"))
             entries = {name: FileEntry.from_json(entry) for name, entry in data["files"].items()}
             arrays: dict[str, Array] = {}
             for name, entry in entries.items():
-                arrays[name] = map_file(folder / name, entry)
-                check_file(folder / name, entry)
+                arrays[name] = map_file(held, name, entry)
+                check_file(held, name, entry)
             if "query_map.npy" in arrays:
                 raise FormatError(f"{folder} is of an earlier version, which kept a map of queries apart. Train again.")
             weights = None

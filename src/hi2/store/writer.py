@@ -1,36 +1,40 @@
 """How is a change made durable? New files are written aside and flushed, then one manifest replaces the last.
 
-Files are never changed once a manifest names them. Those of the previous manifest stay until the next commit, for
-readers that are about to open them; files that neither manifest names are removed. ``FORMAT.md`` describes the layout.
+Files are never changed once a manifest names them, and no name is given twice. Those of the previous manifest stay
+until the next commit, for readers that are about to open them; files that neither manifest names are removed.
+``FORMAT.md`` describes the layout.
 """
 
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
+from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from hi2.errors import Error, FormatError
+from hi2.errors import Error, FormatError, Locked
 from hi2.state.drift import Added
 from hi2.state.index_state import State
 from hi2.state.model import Model
 from hi2.state.segment import Segment, SegmentMeta
 from hi2.state.snapshot import LiveSegment
 from hi2.store.arrays import FileEntry, FolderSink, Sink, map_file, put_array, write_file
+from hi2.store.folder import Folder
 from hi2.store.lock import WriterLock
-from hi2.store.manifest import MANIFEST, PREVIOUS, read_manifest, sync_folder, write_manifest
+from hi2.store.manifest import MANIFEST, PREVIOUS, new_manifest, read_manifest, write_manifest
 from hi2.store.named_files import Stored, entries, model_checksum, named_files
-from hi2.types import Bytes
+from hi2.types import U32, Bytes
 
 #: Writes the arrays of a segment to a sink.
 WriteSegment = Callable[[Sink], SegmentMeta]
+#: Writes a segment to disk and returns it.
+PutSegment = Callable[[Model, WriteSegment], Segment]
 #: The names of files and folders that a writer makes, and may remove.
-_OWN_NAMES = re.compile(r"model|segment-\d{6,}|drift-\d{6,}\.npy|alive-\d{6,}\.npy")
+_OWN_NAMES = re.compile(r"model|segment-\d{6,}|drift-\d{6,}\.npy")
+_SEGMENT, _ALIVE = re.compile(r"segment-(\d{6,18})"), re.compile(r"alive-\d{6,}\.npy")
 
 
 @dataclass(frozen=True)
@@ -52,13 +56,27 @@ class _SegmentFiles:
 
 
 class Writer:
-    """The one process that may change a folder, and what it knows to be there."""
+    """The one process that may change a folder, and what it knows to be there.
 
-    def __init__(self, folder: Path) -> None:
+    One thread may write a segment while another commits; two commits at once are the caller's to prevent.
+    """
+
+    def __init__(self, folder: Folder) -> None:
         self.folder = folder
         self._lock = WriterLock(folder)
         self._model_part: dict[str, Any] | None = None
+        #: The counts of terms that are on disk, and what the manifest says about their file.
+        self._drift: tuple[U32, dict[str, Any]] | None = None
         self._files: WeakKeyDictionary[Segment, _SegmentFiles] = WeakKeyDictionary()
+        #: Segment folders that are being written, and those that no manifest has named yet.
+        self._writing: set[str] = set()
+        self._unnamed: set[str] = set()
+        self._next_segment = 1
+        #: Guards what a thread that writes a segment shares with one that commits.
+        self._guard = Lock()
+        #: The checksums that the current manifest may have: of the last commit, or of one that was interrupted.
+        self._expected: set[str | None] = {None}
+        self._unconfirmed: OSError | None = None
 
     def close(self) -> None:
         """Release the lock."""
@@ -66,13 +84,20 @@ class Writer:
 
     def adopt(self, stored: Stored) -> None:
         """Continue from a state that this folder holds."""
-        self._model_part = dict(stored.manifest["model"])
-        for live, data in zip(stored.state.snapshot.segments, stored.manifest["segments"], strict=True):
+        manifest = stored.manifest
+        self._expected = {manifest["checksum"]}
+        self._model_part = dict(manifest["model"])
+        if stored.state.added.df is not None:
+            self._drift = stored.state.added.df, dict(manifest["drift"]["df"])
+        for live, data in zip(stored.state.snapshot.segments, manifest["segments"], strict=True):
             alive = None
             if live.alive is not None:
                 alive = _AliveFile(live.alive, str(data["alive"]["file"]), FileEntry.from_json(data["alive"]))
-            self._files[live.segment] = _SegmentFiles(str(data["folder"]), entries(data["files"]), alive)
+            self._files[live.segment] = _SegmentFiles(str(data["folder"]), entries(self.folder, data["files"]), alive)
         self._collect_garbage()
+        # Version 1 kept no count: what lies in the folder is the best there is.
+        found = [int(match[1]) for match in map(_SEGMENT.fullmatch, self.folder.names()) if match]
+        self._next_segment = max(int(manifest.get("next_segment", 1)), 1 + max(found, default=0))
 
     def holds(self, segment: Segment) -> bool:
         """Return whether a segment is on disk, in a file of this folder."""
@@ -81,30 +106,50 @@ class Writer:
     def write_segment(self, model: Model, write: WriteSegment) -> Segment:
         """Return the segment that ``write(sink)`` puts into a new folder, mapped. No manifest names it yet."""
         self._lock.check()
-        taken = [path.name for path in self.folder.glob("segment-*")]
-        number = 1 + max((int(name[8:]) for name in taken if name[8:].isdigit()), default=0)
-        sink = FolderSink(self.folder / f"segment-{number:06d}")
+        with self._guard:
+            name = f"segment-{self._next_segment:06d}"
+            self._next_segment += 1
+            self._writing.add(name)
         try:
-            meta = write(sink)
-            sync_folder(sink.folder)
-            arrays = {name: map_file(sink.folder / name, entry) for name, entry in sink.entries.items()}
-            segment = Segment(model, meta, arrays)
+            with self.folder.make_child(name) as own:
+                sink = FolderSink(own)
+                meta = write(sink)
+                own.sync()
+                arrays = {file: map_file(own, file, entry) for file, entry in sink.entries.items()}
+                segment = Segment(model, meta, arrays)
+            with self._guard:
+                self._files[segment] = _SegmentFiles(name, sink.entries)
+                self._unnamed.add(name)
+            return segment
         except BaseException:
-            shutil.rmtree(sink.folder, ignore_errors=True)
+            with suppress(OSError, FormatError):
+                self.folder.remove(name)
             raise
-        self._files[segment] = _SegmentFiles(sink.folder.name, sink.entries)
-        return segment
+        finally:
+            self._writing.discard(name)
+
+    def discard(self, segment: Segment) -> None:
+        """Remove a segment that was written, unless a manifest names it."""
+        files, named = self._files.pop(segment, None), self._named()
+        if files is not None and named is not None and (files.folder, "") not in named:
+            with suppress(OSError, FormatError):
+                self.folder.remove(files.folder)
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Run a commit; if it fails, remove the segments it wrote and say that the previous commit is intact."""
+    def transaction(self) -> Iterator[PutSegment]:
+        """Yield what writes the segments of a commit. If the commit fails, they are removed and the error says so."""
         self._lock.check()
-        before: set[Path] | None = None
+        written: list[Segment] = []
+
+        def put(model: Model, write: WriteSegment) -> Segment:
+            written.append(self.write_segment(model, write))
+            return written[-1]
+
         try:
-            before = set(self.folder.iterdir())
-            yield
+            yield put
         except BaseException as error:
-            self._undo(before)
+            for segment in written:
+                self.discard(segment)
             if not isinstance(error, OSError):
                 raise
             raise Error(
@@ -114,42 +159,79 @@ class Writer:
 
     def commit(self, state: State) -> Stored:
         """Make a state durable and return it as the folder now holds it. Every segment must be on disk."""
+        self._lock.check()
+        if self._current() not in self._expected:
+            raise Locked(
+                f"Another writer has changed {self.folder} since this one opened it. Nothing was written; close this "
+                "index and open it again."
+            )
         # The folder knows which commit was the last, even if that one was interrupted after it took effect.
-        current = self.folder / MANIFEST
-        generation = 1 + (int(read_manifest(self.folder)["generation"]) if current.exists() else 0)
+        first = self.folder.stat(MANIFEST) is None
+        generation = 1 if first else 1 + int(read_manifest(self.folder)["generation"])
         if self._model_part is None:
             self._model_part = self._write_model(state.model)
         files = {live.segment: self._with_alive(live, generation) for live in state.snapshot.segments}
-        sync_folder(self.folder)
-        manifest = write_manifest(
-            self.folder,
-            {
-                "generation": generation,
-                "model": self._model_part,
-                "segments": [_describe_segment(live, files[live.segment]) for live in state.snapshot.segments],
-                "drift": self._write_drift(state.added, generation),
-                "next_id": state.next_id,
-                "n_docs": state.snapshot.n_alive,
-                "keep_text": state.keep_text,
-                "profiles": {name: profile.to_json() for name, profile in state.profiles.items()},
-            },
-        )
-        self._files.update(files)
+        content = {
+            "generation": generation,
+            "model": self._model_part,
+            "segments": [_describe_segment(live, files[live.segment]) for live in state.snapshot.segments],
+            "next_segment": self._next_segment,
+            "drift": self._write_drift(state.added, generation),
+            "next_id": state.next_id,
+            "n_docs": state.snapshot.n_alive,
+            "keep_text": state.keep_text,
+            "profiles": {name: profile.to_json() for name, profile in state.profiles.items()},
+        }
+        self.folder.sync()
+        manifest = new_manifest(content)
+        self._lock.check()
+        self._replace_manifest(manifest)
+        self._expected = {manifest["checksum"]}
+        with self._guard:
+            self._files.update(files)
+            self._unnamed -= {own.folder for own in files.values()}
         self._collect_garbage()
         return Stored(self.folder, state, manifest)
 
+    def confirm(self) -> None:
+        """Raise Error if the last commit took effect, but the disk did not confirm that it will outlive a crash."""
+        error, self._unconfirmed = self._unconfirmed, None
+        if error is not None:
+            raise Error(
+                f"The commit to {self.folder} took effect, but the disk did not confirm it: {error}. It may be lost if "
+                "the machine fails now; commit again."
+            ) from error
+
+    def _current(self) -> str | None:
+        """The checksum of the folder's manifest; None if there is none, "" if it cannot be read."""
+        try:
+            return None if self.folder.stat(MANIFEST) is None else str(read_manifest(self.folder)["checksum"])
+        except (FormatError, OSError):
+            return ""
+
+    def _replace_manifest(self, manifest: dict[str, Any]) -> None:
+        """Write a manifest. Once it is in place the commit has taken effect, whatever fails afterwards."""
+        before = set(self._expected)
+        self._expected = {*before, manifest["checksum"]}
+        try:
+            write_manifest(self.folder, manifest)
+        except OSError as error:
+            if self._current() != manifest["checksum"]:
+                self._expected = before
+                raise
+            self._unconfirmed = error
+
     def _write_model(self, model: Model) -> dict[str, Any]:
-        folder = self.folder / "model"
-        if folder.exists():  # left by a commit that failed
-            shutil.rmtree(folder)
-        sink = FolderSink(folder)
-        description, arrays = model.to_arrays()
-        for name, array in arrays.items():
-            put_array(sink, name, array)
-        sync_folder(folder)
+        self.folder.remove("model")  # left by a commit that failed
+        with self.folder.make_child("model") as own:
+            sink = FolderSink(own)
+            description, arrays = model.to_arrays()
+            for name, array in arrays.items():
+                put_array(sink, name, array)
+            own.sync()
         files = {name: entry.to_json() for name, entry in sink.entries.items()}
         checksum = model_checksum(description, sink.entries)
-        return {"folder": folder.name, "parts": description, "files": files, "fingerprint": checksum}
+        return {"folder": "model", "parts": description, "files": files, "fingerprint": checksum}
 
     def _with_alive(self, live: LiveSegment, generation: int) -> _SegmentFiles:
         """Return a segment's files with its alive bits, written unless they are there already."""
@@ -159,50 +241,57 @@ class Writer:
         if files.alive is not None and files.alive.bits is live.alive:
             return files
         name = f"alive-{generation:06d}.npy"
-        path = self.folder / files.folder / name
-        path.unlink(missing_ok=True)  # left by a commit that failed
-        entry = write_file(path, live.alive.dtype, live.alive.shape, [live.alive])
-        sync_folder(path.parent)
+        with self.folder.child(files.folder) as own:
+            own.unlink(name)  # left by a commit that failed
+            entry = write_file(own, name, live.alive.dtype, live.alive.shape, [live.alive])
+            own.sync()
         return replace(files, alive=_AliveFile(live.alive, name, entry))
 
     def _write_drift(self, added: Added, generation: int) -> dict[str, Any]:
-        df: dict[str, Any] | None = None
-        if added.df is not None:
+        """Return what the manifest says about drift; the counts of terms are written unless they are there already."""
+        if added.df is not None and (self._drift is None or self._drift[0] is not added.df):
             name = f"drift-{generation:06d}.npy"
-            (self.folder / name).unlink(missing_ok=True)
-            entry = write_file(self.folder / name, added.df.dtype, added.df.shape, [added.df])
-            df = {"file": name, **entry.to_json()}
+            self.folder.unlink(name)  # left by a commit that failed
+            entry = write_file(self.folder, name, added.df.dtype, added.df.shape, [added.df])
+            self._drift = added.df, {"file": name, **entry.to_json()}
+        df = None if added.df is None or self._drift is None else self._drift[1]
         return {"n_docs": added.n_docs, "n_tokens": added.n_tokens, "df": df}
 
-    def _undo(self, before: set[Path] | None) -> None:
-        """Remove the segments that a failed commit wrote, unless its manifest took effect after all."""
-        named = self._named_paths()
-        if before is not None and named is not None:
-            for path in set(self.folder.glob("segment-*")) - before - named:
-                shutil.rmtree(path, ignore_errors=True)
-
-    def _named_paths(self) -> set[Path] | None:
-        """The files and folders that the manifests name; None if a manifest is there but cannot be read."""
-        named: set[Path] = set()
+    def _named(self) -> set[tuple[str, str]] | None:
+        """What the manifests name, as (folder, file) and (folder, ""); None if one is there but cannot be read."""
+        named: set[tuple[str, str]] = set()
         try:
-            for name in (MANIFEST, PREVIOUS):
-                if (self.folder / name).exists():
-                    for path, _ in named_files(self.folder, read_manifest(self.folder, name)):
-                        named |= {path, path.parent}
+            for manifest in (MANIFEST, PREVIOUS):
+                if self.folder.stat(manifest) is not None:
+                    for file in named_files(self.folder, read_manifest(self.folder, manifest)):
+                        named |= {(file.folder, file.name), (file.folder, "")}
         except (FormatError, OSError):
             return None
         return named
 
     def _collect_garbage(self) -> None:
         """Remove files of ours that no manifest names. Whatever is in doubt, or cannot be removed now, stays."""
-        named = self._named_paths()
+        named = self._named()
         if named is None:
             return
+        with self._guard:  # a later commit may name these
+            self._unnamed &= {files.folder for files in self._files.values()}
+            used = self._writing | self._unnamed
         with suppress(OSError):
-            for path in [*self.folder.iterdir(), *self.folder.glob("segment-*/alive-*.npy")]:
-                if _OWN_NAMES.fullmatch(path.name) and path not in named:
-                    with suppress(OSError):
-                        shutil.rmtree(path) if path.is_dir() else path.unlink()
+            for name in self.folder.names():
+                with suppress(OSError, FormatError):
+                    if not _OWN_NAMES.fullmatch(name):
+                        continue
+                    if ("", name) not in named and (name, "") not in named and name not in used:
+                        self.folder.remove(name)
+                    elif _SEGMENT.fullmatch(name):
+                        self._collect_alive_bits(name, named)
+
+    def _collect_alive_bits(self, name: str, named: set[tuple[str, str]]) -> None:
+        with self.folder.child(name) as own:
+            for file in own.names():
+                if _ALIVE.fullmatch(file) and (name, file) not in named:
+                    own.unlink(file)
 
 
 def _describe_segment(live: LiveSegment, files: _SegmentFiles) -> dict[str, Any]:
