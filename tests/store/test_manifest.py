@@ -75,3 +75,26 @@ def test_a_folder_that_is_not_an_index_is_refused(tmp_path, content, said):
         (tmp_path / MANIFEST).write_bytes(content)
     with pytest.raises(FormatError, match=said):
         read_manifest(Folder.open(tmp_path))
+
+
+@pytest.mark.parametrize("version", [2.0, "2", None, True, [2], 1.0, "1"])
+def test_a_version_that_is_not_a_whole_number_is_refused(tmp_path, version):
+    (tmp_path / MANIFEST).write_bytes(serialise({"format": "hi2", "version": version}))
+    with pytest.raises(FormatError, match="no format version"):
+        read_manifest(Folder.open(tmp_path))
+
+
+@pytest.mark.parametrize("value", ["Infinity", "-Infinity", "NaN", "1e999", "9" * 5000, "[" * 100_000])
+def test_numbers_that_are_none_and_endless_nesting_are_refused(tmp_path, value):
+    """JSON knows no such numbers; Python's reader would take some of them."""
+    text = f'{{"format": "hi2", "next_id": {value}, "version": {FORMAT_VERSION}}}'
+    (tmp_path / MANIFEST).write_text(text)
+    with pytest.raises(FormatError):
+        read_manifest(Folder.open(tmp_path))
+
+
+def test_a_manifest_of_absurd_size_is_refused_unread(tmp_path):
+    with (tmp_path / MANIFEST).open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(FormatError, match="larger than"):
+        read_manifest(Folder.open(tmp_path))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import os
+
 import numpy as np
 import pytest
 
 import hi2
 from hi2.store import reader as opening
 from hi2.store.folder import Folder
+from hi2.store.manifest import serialise
 
 
 def test_opening_does_not_load_the_tokenizer(corpus, tmp_path):
@@ -90,3 +94,69 @@ def test_a_state_reads_back_as_it_was_saved(small, corpus, tmp_path):
     assert (state.next_id, state.keep_text) == (saved.next_id, saved.keep_text)
     assert state.added.report(state.model) == saved.added.report(saved.model)
     assert state.model.fingerprint == saved.model.fingerprint
+
+
+def rewrite(folder, change):
+    """Change a manifest and correct its checksum."""
+    content = json.loads((folder / "manifest.json").read_text())
+    change(content)
+    (folder / "manifest.json").write_bytes(serialise(content))
+
+
+@pytest.mark.parametrize("name", ["next_id", "n_docs", "generation", "next_segment"])
+@pytest.mark.parametrize("value", [-1, 1.5, 3.0, True, None, "3", [3], 2**64])
+def test_counts_that_are_none_are_refused(small, tmp_path, name, value):
+    small.save(tmp_path / "a")
+    rewrite(tmp_path / "a", lambda content: content.update({name: value}))
+    with pytest.raises(hi2.FormatError, match=r"manifest\.json"):
+        hi2.HybridIndex.open(tmp_path / "a")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda content: content.update(keep_text="yes"),
+        lambda content: content.update(segments={"a": 1}),
+        lambda content: content.update(model=[]),
+        lambda content: content.update(drift={"n_docs": 1e300, "n_tokens": 0, "df": None}),
+        lambda content: content.update(profiles=3),
+        lambda content: content["segments"][0].update(numbers={"n_docs": 10**12, "ids": "str"}),
+        lambda content: content["segments"][0]["numbers"].update(n_docs=4_000_000_000),
+        lambda content: content["segments"][0]["numbers"].update(n_docs=60.0),
+        lambda content: content["segments"][0].update(folder=["segment-000001"]),
+        lambda content: content["model"]["parts"].update(dim=2**62),
+        lambda content: content["model"]["parts"]["terms"].update(n_terms=2**31),
+    ],
+)
+def test_a_manifest_of_wrong_types_or_sizes_is_refused(small, tmp_path, change):
+    small.save(tmp_path / "a")
+    rewrite(tmp_path / "a", change)
+    for mode in ("r", "w"):
+        with pytest.raises(hi2.FormatError):
+            hi2.HybridIndex.open(tmp_path / "a", mode)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links and pipes are Unix's")
+@pytest.mark.parametrize(
+    "name", ["manifest.json", "segment-000001/codes.npy", "model/tokenizer.json", "segment-000001"]
+)
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_a_link_or_a_pipe_is_refused_by_open_and_by_verify(small, tmp_path, name, kind):
+    small.save(tmp_path / "a")
+    reader = hi2.HybridIndex.open(tmp_path / "a")
+    path = tmp_path / "a" / name
+    path.rename(tmp_path / "outside")
+    path.symlink_to(tmp_path / "outside") if kind == "link" else os.mkfifo(path)
+    with pytest.raises(hi2.FormatError, match="a link, a pipe or a device"):
+        hi2.HybridIndex.open(tmp_path / "a")
+    with pytest.raises(hi2.FormatError, match="a link, a pipe or a device"):
+        reader.verify()
+
+
+def test_a_folder_may_be_opened_by_a_link_to_it(small, tmp_path):
+    small.save(tmp_path / "a")
+    (tmp_path / "latest").symlink_to("a")
+    with hi2.HybridIndex.open(tmp_path / "latest", "w") as index:
+        index.delete(index.ids()[0])
+        index.commit()
+    assert len(hi2.HybridIndex.open(tmp_path / "a")) == 59

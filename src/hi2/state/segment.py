@@ -52,7 +52,9 @@ class SegmentMeta:
         """Return what ``to_json`` wrote."""
         meta = cls(**{**data, "ids": str(data["ids"])})
         counts = [value for key, value in asdict(meta).items() if key != "ids"]
-        if meta.ids not in ("int", "str") or any(not isinstance(n, int) or not 0 <= n < 2**40 for n in counts):
+        if meta.ids not in ("int", "str") or any(type(n) is not int or not 0 <= n < 2**40 for n in counts):
+            raise ValueError("a segment's numbers are out of range")
+        if meta.n_docs >= 2**32:
             raise ValueError("a segment's numbers are out of range")
         return meta
 

@@ -23,6 +23,10 @@ from hi2.store.folder import Folder
 from hi2.types import Array
 
 HEADER_ALIGNMENT = 64
+#: A larger file must hold data in a thousandth of its bytes: an index has no files of mere holes, which take no room
+#: and could claim any number of documents.
+_MAX_HOLLOW_BYTES = 1 << 30
+_MAX_EXTENTS = 1000
 
 
 @dataclass(frozen=True)
@@ -138,6 +142,9 @@ def map_file(folder: Folder, name: str, entry: FileEntry, *, mmap: bool = True) 
         size = os.fstat(fd).st_size
         if size != expected or size != entry.bytes:
             raise FormatError(f"{path}: {size} bytes where the manifest says {entry.bytes}; restore the file.")
+        if size > _MAX_HOLLOW_BYTES and _is_hollow(fd, size):
+            raise FormatError(f"{path}: almost all of its {size} bytes are holes; restore the file.")
+        os.lseek(fd, 0, os.SEEK_SET)
         if os.read(fd, len(header)) != header:
             raise FormatError(f"{path}: its header is not the array the manifest describes; restore the file.")
         if size == len(header):
@@ -148,6 +155,21 @@ def map_file(folder: Folder, name: str, entry: FileEntry, *, mmap: bool = True) 
     array = data.view(dtype).reshape(entry.shape)
     array.flags.writeable = False
     return array
+
+
+def _is_hollow(fd: int, size: int) -> bool:
+    """Whether less than a thousandth of a file is data, in few pieces. Where holes are not reported, there are none."""
+    if not hasattr(os, "SEEK_DATA"):
+        return False
+    held = end = 0
+    try:
+        for _ in range(_MAX_EXTENTS):
+            begin = os.lseek(fd, end, os.SEEK_DATA)
+            end = os.lseek(fd, begin, os.SEEK_HOLE)
+            held += end - begin
+    except OSError:  # no data follows
+        return held < size // 1000
+    return False
 
 
 def _mapped(fd: int, begin: int, end: int) -> Array:
