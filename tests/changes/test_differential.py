@@ -2,8 +2,9 @@
 
 A sequence adds, deletes, upserts, merges, commits, reopens and forks an index. After every step some searches must
 return exactly the documents, the scores and the order that a dictionary with the same changes gives. The score of a
-document under a codec, and whether a query's lists hold it, do not depend on the other documents: both are read from one
-index of all documents that is never changed. Vectors are small integers and come back under many ids, so scores tie.
+document under a codec, and whether a query's lists hold it, do not depend on the other documents: both are read from
+one index of all documents that is never changed. Vectors are small integers and come back under many ids, so scores
+tie.
 """
 
 from __future__ import annotations

@@ -169,7 +169,7 @@ class Columns:
         try:
             listed = json.loads(arrays["columns.json"].tobytes())
             return cls(n_docs, [_read(number, own, arrays, n_docs) for number, own in enumerate(listed)])
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+        except (KeyError, TypeError, ValueError, IndexError, RecursionError) as error:
             raise FormatError(f"The index is damaged: its payload columns cannot be read ({error}).") from error
 
 

@@ -72,7 +72,8 @@ def _error(state: State, snapshot: Snapshot, directions: Array, rows: tuple[int,
                 scores = (
                     _native.score(state.model.native, segment.native, direction, fine, docs) for fine in (False, True)
                 )
-                squares.append(np.mean((next(scores) - next(scores)) ** 2))
+                with np.errstate(invalid="ignore"):  # a damaged index may score infinities
+                    squares.append(np.mean(np.subtract(*scores, dtype=np.float64) ** 2))
         first += segment.n_docs
     return float(np.mean(squares)) if squares else 0.0
 

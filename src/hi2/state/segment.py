@@ -24,6 +24,14 @@ from hi2.state.model import Model
 from hi2.types import I64, U32, U64, Array, Bytes, Id
 
 _LENGTH_TYPES = {1: np.uint8, 2: np.uint16, 4: np.uint32}
+#: The types of arrays that are not bytes.
+_TYPES = {
+    "ids.npy": ("<i8",),
+    "id_lengths.npy": ("|u1", "<u2", "<u4"),
+    "id_positions.npy": ("<u8",),
+    "stored_ends.npy": ("<u8",),
+}
+_TWO_DIMENSIONS = ("codes.npy", "refine_codes.npy")
 
 
 def width(largest: int) -> int:
@@ -67,6 +75,7 @@ class Segment:
         self.arrays = arrays
         #: The documents that match a filter, by filter: one bit per document, deleted documents included.
         self.matches: LruCache[Bytes] = LruCache()
+        _check_types(arrays)
         try:
             self.native = self._native_segment(model)
             self.ids = self._native_ids()
@@ -74,8 +83,11 @@ class Segment:
             raise FormatError(f"A segment has no array {error}.") from error
         except (ValueError, TypeError) as error:
             raise FormatError(f"The index is damaged: {error}. Run verify() to find the file.") from error
-        if "stored_ends.npy" in arrays and arrays["stored_ends.npy"].shape != (meta.n_docs,):
-            raise FormatError("The index is damaged: stored_ends.npy is not one end a document.")
+        if "stored_ends.npy" in arrays:
+            if arrays["stored_ends.npy"].shape != (meta.n_docs,):
+                raise FormatError("The index is damaged: stored_ends.npy is not one end a document.")
+            if "stored.jsonl" not in arrays:
+                raise FormatError("A segment has no array 'stored.jsonl'.")
 
     def _native_segment(self, model: Model) -> _native.Segment:
         meta, arrays = self.meta, self.arrays
@@ -215,6 +227,15 @@ class Segment:
         if not isinstance(value, dict):
             raise FormatError("The index is damaged: stored.jsonl has a line that is not an object.")
         return value
+
+
+def _check_types(arrays: Mapping[str, Array]) -> None:
+    """Refuse arrays of other types than a segment has; those of columns are checked when a filter reads them."""
+    for name, array in arrays.items():
+        if name.startswith("column_"):
+            continue
+        if array.dtype.str not in _TYPES.get(name, ("|u1",)) or array.ndim != 1 + (name in _TWO_DIMENSIONS):
+            raise FormatError(f"The index is damaged: {name} is an array of {array.dtype}, {array.ndim}-dimensional.")
 
 
 def rank_bits(model: Model) -> int:

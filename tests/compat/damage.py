@@ -1,0 +1,106 @@
+"""What do the tests of damage share? Using an index in every way, and rewriting its files with corrected checksums."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import hi2
+from compat.make_index import queries
+from hi2.store.arrays import FileEntry, npy_header
+from hi2.store.manifest import serialise
+from hi2.store.named_files import model_checksum
+
+
+def use(folder: Path, *, mmap: bool = True, write: bool = False) -> bool:
+    """Open, search, explain and verify an index; return whether ``open`` or ``verify`` reported damage.
+
+    Any exception other than one of hi2's own fails the test. With ``write`` the index is changed and committed too.
+    """
+    try:
+        index = hi2.HybridIndex.open(folder, "w" if write else "r", mmap=mmap)
+    except hi2.FormatError:
+        return True
+    vectors, texts = queries()
+    attempts = [
+        lambda: index.search(vectors, texts, k=90, clusters=6),
+        lambda: index.search(vectors, texts, k=3, clusters=2, refine=0),
+        lambda: index.search(vectors[0], texts[0], k=5, adaptive=0.3),
+        lambda: index.search(vectors[0], texts[0], k=5, budget=20),
+        lambda: index.search(vectors[0], texts[0], filter="n >= 3 and n < 60", k=50),
+        lambda: index.search(vectors[0], texts[0], filter=["doc-1", "doc-2"], k=50),
+        lambda: index.search(vectors[0], texts[0], group_by="n", k=5),
+        lambda: index.explain(vectors[0], texts[0], id="doc-1"),
+        lambda: index.get(["doc-2", "doc-79"]),
+        index.ids,
+        index.texts,
+        index.info,
+        index.health,
+        lambda: "doc-3" in index,
+        lambda: repr(index),
+    ]
+    if write:
+        attempts += [
+            lambda: index.delete(["doc-1", "doc-2"]),
+            lambda: index.upsert(vectors[:1], ["red stone"], ids=["doc-4"], payload=[{"n": 4}]),
+            lambda: index.add(vectors[:1], ["blue bird"], ids=["new"], payload=[{"n": 5}]),
+            index.merge,
+            index.commit,
+        ]
+    for attempt in attempts:
+        with suppress(hi2.Error):  # the damage, or an id that is not found because of it
+            attempt()
+    try:
+        index.verify()
+    except hi2.FormatError:
+        return True
+    finally:
+        index.close()
+    return False
+
+
+def named_files(folder: Path) -> list[Path]:
+    """Return every file that the current manifest names, and the manifest itself."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    files = [folder / "manifest.json", folder / manifest["drift"]["df"]["file"]]
+    for part in (manifest["model"], *manifest["segments"]):
+        files += [folder / part["folder"] / name for name in part["files"]]
+        if part.get("alive"):
+            files.append(folder / part["folder"] / part["alive"]["file"])
+    return sorted(files)
+
+
+def entries(manifest: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return what a manifest says about each file, by folder and name."""
+    found = {("", manifest["drift"]["df"]["file"]): manifest["drift"]["df"]}
+    for part in (manifest["model"], *manifest["segments"]):
+        found |= {(part["folder"], name): entry for name, entry in part["files"].items()}
+        if part.get("alive"):
+            found[part["folder"], part["alive"]["file"]] = part["alive"]
+    return found
+
+
+def rewrite(folder: Path, place: tuple[str, str], array: np.ndarray) -> None:
+    """Replace an array of an index; header, sizes and checksums say that it was always so."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    path = folder / place[0] / place[1]
+    header = npy_header(array.dtype, array.shape) if path.suffix == ".npy" else b""
+    data = header + np.ascontiguousarray(array).tobytes()
+    path.write_bytes(data)
+    entry = {"dtype": array.dtype.str, "shape": list(array.shape), "bytes": len(data)}
+    entries(manifest)[place].update(entry, sha256=hashlib.sha256(data).hexdigest())
+    write_manifest(folder, manifest)
+
+
+def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
+    """Write a manifest with corrected checksums, also that of the model where it can be computed."""
+    with suppress(Exception):
+        model = manifest["model"]
+        files = {name: FileEntry.from_json(entry) for name, entry in model["files"].items()}
+        model["fingerprint"] = model_checksum(model["parts"], files)
+    (folder / "manifest.json").write_bytes(serialise(manifest))
