@@ -27,26 +27,28 @@ def documents(numbers) -> dict:
 
 
 def write(folder, until: float) -> None:
-    """Add, delete, upsert, merge and commit, also from anew opened indexes, until the time is over."""
+    """Add, delete, merge and commit, also from anew opened indexes, until the time is over."""
     rng = np.random.default_rng(0)
     n, commits = 40, 0
     while time.monotonic() < until:
         with hi2.HybridIndex.open(folder, "w") as index:
+            last: list[str] = []
             for _ in range(int(rng.integers(1, 40))):
-                new = list(range(n, n + int(rng.integers(1, 6))))
-                n += len(new)
-                index.add(**documents(new), keep_text=True)
-                ids = index.ids()
-                if len(ids) > 60 or rng.random() < 0.5:
-                    # Segments die as a whole, and again and again a new one takes the place of the last.
-                    index.delete(ids[-len(new) :] if rng.random() < 0.4 else ids[: len(ids) // 3])
-                if rng.random() < 0.2:
+                if last and rng.random() < 0.6:
+                    index.delete(last, missing_ok=True)  # the last segment dies as a whole, and another follows it
+                    last = []
+                else:
+                    new = documents(range(n, n + int(rng.integers(1, 6))))
+                    n += len(new["ids"])
+                    last = new["ids"]
+                    index.add(**new, keep_text=True)
+                if len(index) > 60:
+                    index.delete(index.ids()[:20])
+                if rng.random() < 0.05:
                     index.merge()
-                if len(index) == 0:
-                    index.add(**documents([n]), keep_text=True)
-                    n += 1
-                index.commit()
-                commits += 1
+                for _ in range(int(rng.integers(1, 4))):  # after the second, no manifest names what died
+                    index.commit()
+                    commits += 1
                 if time.monotonic() > until:
                     break
     assert commits > 20 * (SECONDS / 120)
