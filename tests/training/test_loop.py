@@ -13,8 +13,9 @@ import hi2  # noqa: E402
 from hi2.codecs import PQ  # noqa: E402
 from hi2.selectors.clusters import KMeans  # noqa: E402
 from hi2.training import Settings  # noqa: E402
-from hi2.training import loop as loop_module  # noqa: E402
-from hi2.training.loop import CHECKPOINT, Diverged, Loop  # noqa: E402
+from hi2.training import checkpoint as checkpoint_module  # noqa: E402
+from hi2.training.checkpoint import CHECKPOINT, load_checkpoint  # noqa: E402
+from hi2.training.loop import Diverged, Loop  # noqa: E402
 from teaching import LIGHT, interrupt_epoch, train  # noqa: E402
 
 
@@ -52,9 +53,9 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_keeps_the_last_checkpoint(t
     monkeypatch.setattr(Loop, "losses", broken)
     with pytest.raises(Diverged, match="epoch 2, step 1: lower 'rate'"):
         train(topics, folder=tmp_path)
-    state = torch.load(tmp_path / "checkpoints" / CHECKPOINT, weights_only=True)
-    assert state["epoch"] == 1
-    assert all(torch.isfinite(tensor).all() for tensor in state["students"].values())
+    tensors, facts = load_checkpoint(tmp_path / "checkpoints" / CHECKPOINT, torch.device("cpu"))
+    assert facts["epoch"] == 1
+    assert all(torch.isfinite(tensor).all() for tensor in tensors["students"].values())
 
 
 def test_values_that_are_not_finite_after_the_last_step_are_not_saved(topics, tmp_path, monkeypatch):
@@ -75,20 +76,20 @@ def test_values_that_are_not_finite_after_the_last_step_are_not_saved(topics, tm
 
 
 def test_a_full_disk_keeps_the_last_checkpoint(topics, tmp_path, monkeypatch):
-    save, calls = torch.save, []
+    save, calls = checkpoint_module.save_file, []
 
-    def full(state, path):
+    def full(tensors, path, metadata):
         calls.append(path)
         if len(calls) == 3:
             path.write_bytes(b"half")
             raise OSError(28, "No space left on device")
-        save(state, path)
+        save(tensors, path, metadata)
 
-    monkeypatch.setattr(loop_module.torch, "save", full)
+    monkeypatch.setattr(checkpoint_module, "save_file", full)
     with pytest.raises(hi2.Error, match=r"No space left.*The last checkpoint is kept"):
         train(topics, folder=tmp_path)
-    state = torch.load(tmp_path / "checkpoints" / CHECKPOINT, weights_only=True)
-    assert state["epoch"] == 1
+    _, facts = load_checkpoint(tmp_path / "checkpoints" / CHECKPOINT, torch.device("cpu"))
+    assert facts["epoch"] == 1
     assert [file.name for file in (tmp_path / "checkpoints").iterdir()] == [CHECKPOINT]
 
 
@@ -107,7 +108,7 @@ def test_a_checkpoint_of_another_run_is_refused(topics, tmp_path):
     longer = train(topics, replace(LIGHT, epochs=2, rate=0.01), folder=tmp_path)
     assert len(longer.record["curve"]["train"]) == 2  # rate and epochs may change
     (tmp_path / "checkpoints" / CHECKPOINT).write_bytes(b"not a checkpoint")
-    with pytest.raises(hi2.InvalidParameter, match="cannot be gone on with"):
+    with pytest.raises(hi2.InvalidParameter, match="cannot be resumed from"):
         train(topics, replace(LIGHT, epochs=1), folder=tmp_path)
 
 

@@ -14,12 +14,12 @@ from torch import nn
 
 from hi2.errors import Error, InvalidParameter
 from hi2.progress import Progress
+from hi2.training.checkpoint import CHECKPOINT, load_checkpoint, save_checkpoint, unusable
 from hi2.training.examples import Batch, Examples
 from hi2.training.losses import divergence
 from hi2.training.settings import Settings
 from hi2.types import Floats
 
-CHECKPOINT = "checkpoint.pt"
 #: Settings that may be changed when a run is resumed.
 CHANGEABLE_SETTINGS = ("rate", "epochs", "patience")
 
@@ -161,40 +161,27 @@ class Loop:
     def _save(self) -> None:
         if self._folder is None:
             return
-        state = {
-            "identity": self._identity,
-            "epoch": self._epoch,
+        tensors = {
             "students": self.students.state_dict(),
-            "adam": self._adam.state_dict(),
+            "adam": self._adam.state_dict()["state"],
             "best": self._best,
-            "curve": self.curve.to_json(),
         }
-        part = self._folder / f"{CHECKPOINT}.part"
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            torch.save(state, part)
-            part.replace(self._folder / CHECKPOINT)
-        except (OSError, RuntimeError) as error:  # torch reports a full disk as a RuntimeError
-            part.unlink(missing_ok=True)
-            raise Error(
-                f"{part} cannot be written: {error}. The last checkpoint is kept; make room and resume."
-            ) from error
+        facts = {"identity": self._identity, "epoch": self._epoch, "curve": self.curve.to_json()}
+        save_checkpoint(self._folder / CHECKPOINT, tensors, facts)
 
     def _resume(self) -> None:
         path = None if self._folder is None else self._folder / CHECKPOINT
         if path is None or not path.is_file():
             return
+        tensors, facts = load_checkpoint(path, self.device)
+        if facts.get("identity") != self._identity:
+            raise InvalidParameter(f"{path} is of other settings or data. Remove it, or train into another folder.")
         try:
-            state = torch.load(path, map_location=self.device, weights_only=True)
-            if state["identity"] != self._identity:
-                raise InvalidParameter(f"{path} is of other settings or data. Remove it, or train into another folder.")
-            self.students.load_state_dict(state["students"])
-            self._adam.load_state_dict(state["adam"])
-            for group in self._adam.param_groups:
-                group["lr"] = self._rate_factor * self._settings.rate
-        except InvalidParameter:
-            raise
+            self.students.load_state_dict(tensors["students"])
+            # The learning rate and the other options of Adam come from the settings of this run.
+            adam = {int(number): state for number, state in tensors.get("adam", {}).items()}
+            self._adam.load_state_dict({**self._adam.state_dict(), "state": adam})
+            self._epoch, self._best = int(facts["epoch"]), tensors.get("best", {})
+            self.curve = Curve(**facts["curve"])
         except Exception as error:
-            raise InvalidParameter(f"{path} cannot be gone on with ({error}). Remove it to start again.") from error
-        self._epoch, self._best = int(state["epoch"]), dict(state["best"])
-        self.curve = Curve(**state["curve"])
+            raise unusable(path, error) from error
