@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import hi2
 from hi2.encoders.transformer import TransformerEncoder
+from hostile import hostile_model
 
 
 @pytest.mark.parametrize("pooling", ["cls", "mean", "pooler"])
@@ -51,3 +53,26 @@ def test_the_vector_of_a_text_does_not_depend_on_its_batch(tiny):
     one_by_one = TransformerEncoder(tiny.folder / "bert", pooling="mean", batch_size=1)
     together = TransformerEncoder(tiny.folder / "bert", pooling="mean", batch_size=3)
     np.testing.assert_allclose(one_by_one(tiny.texts), together(tiny.texts), atol=1e-5)
+
+
+def test_pickled_weights_and_code_of_a_model_are_not_run(tiny, tmp_path, monkeypatch):
+    marker = tmp_path / "marker"
+    evil = hostile_model(tmp_path / "evil", marker, modules=False)
+    shutil.copytree(tiny.folder / "bert", tmp_path / "pickled")
+    (tmp_path / "pickled" / "model.safetensors").unlink()
+    shutil.copy(evil / "pytorch_model.bin", tmp_path / "pickled")
+    monkeypatch.chdir(evil)
+    for folder in (evil, tmp_path / "pickled"):
+        with pytest.raises(hi2.InvalidParameter, match="with weights as safetensors"):
+            TransformerEncoder(folder)
+    assert not marker.exists()
+
+
+def test_weights_that_are_only_pickled_are_refused_even_if_they_are_harmless(tiny, tmp_path):
+    import torch
+
+    shutil.copytree(tiny.folder / "bert", tmp_path / "pickled")
+    (tmp_path / "pickled" / "model.safetensors").unlink()
+    torch.save(tiny.models["bert"].state_dict(), tmp_path / "pickled" / "pytorch_model.bin")
+    with pytest.raises(hi2.InvalidParameter, match="with weights as safetensors"):
+        TransformerEncoder(tmp_path / "pickled")

@@ -26,6 +26,8 @@ def models(tmp_path_factory):
     """Return a folder with a tiny model per head, the models and their tokenizer."""
     torch = pytest.importorskip("torch", reason="needs the extra 'transformers'")
     transformers = pytest.importorskip("transformers", reason="needs the extra 'transformers'")
+    from safetensors.torch import save_file
+
     torch.manual_seed(1)
     folder = tmp_path_factory.mktemp("models")
     (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]))
@@ -45,7 +47,7 @@ def models(tmp_path_factory):
     (folder / "projection").mkdir()
     state = {f"bert.{key}": value for key, value in bert.state_dict().items()}
     state |= {f"tok_proj.{key}": value for key, value in linear.state_dict().items()}
-    torch.save(state, folder / "projection" / "pytorch_model.bin")
+    save_file({key: value.clone() for key, value in state.items()}, folder / "projection" / "model.safetensors")
     config.save_pretrained(folder / "projection")
     tokenizer.save_pretrained(folder / "projection")
     return folder, made, tokenizer

@@ -22,7 +22,9 @@ def bert():
 
 
 def config(**changes):
-    return json.dumps({"transformer": {}, "begin": CLS, "end": SEP, "max_tokens": 6, **changes}).encode()
+    return json.dumps(
+        {"transformer": {"model_type": "bert"}, "begin": CLS, "end": SEP, "max_tokens": 6, **changes}
+    ).encode()
 
 
 def test_texts_are_framed_by_special_tokens_and_truncated(bert):
@@ -93,3 +95,72 @@ def test_a_graph_is_scored_with_the_stored_weights(bert, monkeypatch):
     ]
     assert rows == [*[{red: 2.0, river: 0.5}] * 40, {}, {}]  # the last text is cut before its term
     assert bags.lengths.tolist() == [*[3] * 40, 1, 4]
+
+
+@pytest.mark.parametrize("kind", ["rag", "timm_wrapper", "beside.Evil", None, ["bert"]])
+def test_only_architectures_that_bring_and_fetch_nothing_are_scorers(kind):
+    with pytest.raises(hi2.FormatError, match="is not one of albert, bert"):
+        TermScorer(config(transformer={"model_type": kind}), b"")
+
+
+def test_settings_of_a_scorer_cannot_name_code(monkeypatch):
+    """Such settings would make transformers fetch a kernel or ask whether it may run the code of a model."""
+    torch = pytest.importorskip("torch", reason="needs the extra 'train'")
+    transformers = pytest.importorskip("transformers", reason="needs the extra 'train'")
+    from safetensors.torch import save
+
+    size = {"vocab_size": 200, "hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 1}
+    named = {
+        "auto_map": {"AutoModel": "someone/model--beside.Evil"},
+        "_attn_implementation": "someone/kernel",
+        "attn_implementation": "someone/kernel",
+        "quantization_config": {"quant_method": "bitsandbytes"},
+        "_name_or_path": "someone/model",
+    }
+    settings = {"model_type": "bert", "intermediate_size": 4, **size, **named}
+    model = transformers.BertModel(transformers.BertConfig(intermediate_size=4, **size))
+    state = {f"encoder.{name}": tensor.clone() for name, tensor in model.state_dict().items()}
+    state |= {"mlp.hidden.weight": torch.ones(4, 4), "mlp.hidden.bias": torch.ones(4)}
+    state |= {"mlp.score.weight": torch.ones(1, 4), "mlp.score.bias": torch.ones(1)}
+    scorer = TermScorer(config(transformer=settings), save(state))
+    seen = []
+    from_config = transformers.AutoModel.from_config
+    monkeypatch.setattr(
+        transformers.AutoModel,
+        "from_config",
+        lambda own, **given: seen.append((own, given)) or from_config(own, **given),
+    )
+    ids = np.array([[1, 2, 3]])
+    assert scorer._score(ids, np.ones_like(ids)).shape == (1, 3)
+    ((own, given),) = seen
+    assert given == {"attn_implementation": "eager", "trust_remote_code": False}
+    assert not hasattr(own, "auto_map")
+    assert not hasattr(own, "quantization_config")
+    assert "someone" not in own.to_json_string()
+
+
+@pytest.mark.parametrize("without", ["torch", "nothing"])
+def test_a_scorer_that_cannot_be_loaded_is_a_format_error(bert, monkeypatch, without):
+    pytest.importorskip("onnxruntime", reason="needs the extra 'onnx'")
+    pytest.importorskip("torch", reason="needs the extra 'train'")
+    if without == "torch":
+        monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(hi2.FormatError, match="scorer cannot be loaded"):
+        TermScorer(config(), b"no weights", b"no graph").weights(bert, ["a text"])
+
+
+def test_a_graph_runs_on_the_cpu_alone(bert, monkeypatch):
+    """Another provider could call a service that the graph names."""
+    onnxruntime = pytest.importorskip("onnxruntime", reason="needs the extra 'onnx'")
+    pytest.importorskip("safetensors", reason="needs the extra 'onnx'")
+    monkeypatch.setitem(sys.modules, "torch", None)
+    seen = []
+
+    def session(graph, **given):
+        seen.append(given)
+        raise RuntimeError("enough")
+
+    monkeypatch.setattr(onnxruntime, "InferenceSession", session)
+    with pytest.raises(hi2.FormatError, match="enough"):
+        TermScorer(config(), b"", b"a graph").weights(bert, ["a text"])
+    assert seen == [{"providers": ["CPUExecutionProvider"]}]

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hi2.errors import MissingExtra, invalid
+from hi2.encoders.model_files import check_plain, local_folder
+from hi2.errors import InvalidParameter, MissingExtra, invalid
 from hi2.types import Floats
 
 
 class SentenceTransformerEncoder:
-    """Encode with a model from a folder or a hub name.
+    """Encode with a model from a folder or a hub name; a model that brings its own code or pickled weights is refused.
 
     ``normalise=False`` keeps the lengths of vectors, for models trained for inner product.
     """
@@ -24,7 +25,13 @@ class SentenceTransformerEncoder:
                 "SentenceTransformerEncoder needs an extra; install it with: pip install 'hi2[sentence-transformers]'"
             ) from error
         try:
-            self._model: Any = SentenceTransformer(str(source))
+            folder = local_folder(source)
+            check_plain(folder)
+            self._model: Any = SentenceTransformer(
+                str(folder), trust_remote_code=False, model_kwargs={"use_safetensors": True}
+            )
+        except InvalidParameter:
+            raise
         except Exception as error:
             must = "the folder of a sentence-transformers model, or a name where the hub is reached"
             raise invalid("source", must, f"'{source}' ({error})") from error

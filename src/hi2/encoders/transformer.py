@@ -18,7 +18,8 @@ class TransformerEncoder:
     """Encode with a model from a folder or a hub name; needs the extra ``transformers``.
 
     ``pooling`` is 'cls' (the first token's state), 'mean' (over the text's tokens) or 'pooler' (the model's own pooled
-    output, as in DPR). ``prefix`` is put before every text.
+    output, as in DPR). ``prefix`` is put before every text. Weights are read from safetensors, never from a pickle, and
+    no code of the model is run.
     """
 
     def __init__(
@@ -42,15 +43,22 @@ class TransformerEncoder:
             ) from error
         self._torch: Any = torch
         try:
-            config = transformers.AutoConfig.from_pretrained(str(source))
+            config = transformers.AutoConfig.from_pretrained(str(source), trust_remote_code=False)
             # DPR's two towers have the same configuration; only the name of the class distinguishes them.
-            architecture = (config.architectures or [""])[0]
-            is_dpr = architecture.startswith("DPR")
-            model_class = getattr(transformers, architecture) if is_dpr else transformers.AutoModel
-            self._model: Any = model_class.from_pretrained(str(source)).eval()
-            self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(str(source))
+            towers: dict[str, Any] = {
+                "DPRContextEncoder": transformers.DPRContextEncoder,
+                "DPRQuestionEncoder": transformers.DPRQuestionEncoder,
+            }
+            model_class = towers.get((config.architectures or [""])[0], transformers.AutoModel)
+            self._model: Any = model_class.from_pretrained(
+                str(source), use_safetensors=True, trust_remote_code=False
+            ).eval()
+            self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(str(source), trust_remote_code=False)
         except Exception as error:
-            must = "the folder of a transformers model (a local path always works), or a name where the hub is reached"
+            must = (
+                "the folder of a transformers model with weights as safetensors (a local path always works), "
+                "or a name where the hub is reached"
+            )
             raise invalid("source", must, f"'{source}' ({error})") from error
         self.source = str(Path(source).resolve() if Path(source).is_dir() else source)
         self._pooling, self._prefix, self._normalise = pooling, prefix, normalise

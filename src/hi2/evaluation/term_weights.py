@@ -101,10 +101,15 @@ class TermWeights:
             "projection": _projection(torch, transformers) if recipe.head == "projection" else None,
         }
         try:
-            self._model: Any = kinds[recipe.head].from_pretrained(str(source)).eval()
-            self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(str(source))
+            self._model: Any = (
+                kinds[recipe.head].from_pretrained(str(source), use_safetensors=True, trust_remote_code=False).eval()
+            )
+            self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(str(source), trust_remote_code=False)
         except Exception as error:
-            must = "the folder of a transformers model (a local path always works), or a name where the hub is reached"
+            must = (
+                "the folder of a transformers model with weights as safetensors (a local path always works), "
+                "or a name where the hub is reached"
+            )
             raise invalid("--weights", must, f"'{source}' ({error})") from error
         self._terms = self._tokenizer.convert_ids_to_tokens(list(range(len(self._tokenizer))))
 

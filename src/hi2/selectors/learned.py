@@ -7,7 +7,7 @@ weights. It is loaded when the first text is scored. It uses the index's own tok
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,24 @@ from hi2.text.bags import Bags, max_score_per_term
 from hi2.text.tokenizer import Analyzer
 from hi2.types import I64, Array, Floats
 
+#: Architectures of a scorer. Their code is part of transformers, and they fetch nothing.
+ARCHITECTURES = (
+    "albert",
+    "bert",
+    "camembert",
+    "deberta",
+    "deberta-v2",
+    "distilbert",
+    "electra",
+    "ernie",
+    "modernbert",
+    "mpnet",
+    "roberta",
+    "xlm-roberta",
+)
 _TEXTS_AT_A_TIME = 32
+#: Settings of a transformer that could name code, and that no architecture needs.
+_NOT_SETTINGS = ("auto_map", "quantization_config", "attn_implementation", "experts_implementation", "dtype")
 
 
 def encode_with_special_tokens(
@@ -51,6 +68,13 @@ def pad_batch(tokens: Array, offsets: I64, rows: Array) -> tuple[I64, I64]:
     return ids, mask
 
 
+def _plain_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a scorer's transformer without those that could make transformers run or fetch code."""
+    if given["model_type"] not in ARCHITECTURES:
+        raise ValueError(f"{given['model_type']!r} is not one of {', '.join(ARCHITECTURES)}")
+    return {key: given[key] for key in given if key not in _NOT_SETTINGS and not key.startswith("_")}
+
+
 class TermScorer:
     """Score the terms of texts by a transformer; needs torch and transformers, or onnxruntime."""
 
@@ -62,7 +86,7 @@ class TermScorer:
         self.weights_file: Any = weights_file
         try:
             settings = json.loads(config)
-            self._transformer: dict[str, Any] = dict(settings["transformer"])
+            self._transformer = _plain_settings(settings["transformer"])
             self._begin, self._end = int(settings["begin"]), int(settings["end"])
             self.max_tokens = int(settings["max_tokens"])
         except (ValueError, KeyError, TypeError) as error:
@@ -89,10 +113,12 @@ class TermScorer:
         for load in (self._load_with_torch, self._load_with_onnxruntime):
             try:
                 return load()
-            except MissingExtra:
+            except (MissingExtra, MemoryError):
                 raise
             except ImportError:
                 continue
+            except Exception as error:
+                raise FormatError(f"The index is damaged: its term scorer cannot be loaded ({error}).") from error
         raise MissingExtra(
             "This index scores documents by a transformer; to add to it: pip install 'hi2[train]', or 'hi2[onnx]'"
         )
@@ -106,7 +132,7 @@ class TermScorer:
         given = dict(self._transformer)
         config = transformers.AutoConfig.for_model(given.pop("model_type"), **given)
         auto: Any = transformers.AutoModel
-        model = auto.from_config(config).float().eval()
+        model = auto.from_config(config, attn_implementation="eager", trust_remote_code=False).float().eval()
         own = {name.removeprefix("encoder."): tensor for name, tensor in state.items() if name.startswith("encoder.")}
         model.load_state_dict(own, strict=False)
         linear = torch.nn.functional.linear
@@ -127,7 +153,8 @@ class TermScorer:
 
         if self.graph is None:
             raise MissingExtra("This index's scorer has no ONNX graph; to add to it: pip install 'hi2[train]'")
-        session = onnxruntime.InferenceSession(bytes(self.graph))
+        # Other providers could call a service that the graph names.
+        session = onnxruntime.InferenceSession(bytes(self.graph), providers=["CPUExecutionProvider"])
         state = {name: array.astype(np.float32) for name, array in load(bytes(self.weights_file)).items()}
         # The graph has no weights of its own: they are inputs of every call, passed by reference.
         weights = {given.name: state[given.name] for given in session.get_inputs() if given.name not in ("ids", "mask")}

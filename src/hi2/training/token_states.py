@@ -18,7 +18,7 @@ import torch
 from hi2.data.resume import read_mark, write_mark
 from hi2.errors import Error, MissingExtra, invalid
 from hi2.progress import Progress
-from hi2.selectors.learned import encode_with_special_tokens, pad_batch
+from hi2.selectors.learned import ARCHITECTURES, encode_with_special_tokens, pad_batch
 from hi2.text.tokenizer import Analyzer
 from hi2.types import I64, Array, Floats
 
@@ -50,11 +50,19 @@ class Backbone:
                 "A term scorer needs an extra; install it with: pip install 'hi2[train]', or train --light"
             ) from error
         try:
-            model = transformers.AutoModel.from_pretrained(source, attn_implementation="eager").float().eval()
-            tokenizer = transformers.AutoTokenizer.from_pretrained(source)
+            model = transformers.AutoModel.from_pretrained(
+                source, attn_implementation="eager", use_safetensors=True, trust_remote_code=False
+            )
+            tokenizer = transformers.AutoTokenizer.from_pretrained(source, trust_remote_code=False)
         except Exception as error:
-            must = "the folder of a transformers model (a local path always works), or a name where the hub is reached"
+            must = (
+                "the folder of a transformers model with weights as safetensors (a local path always works), "
+                "or a name where the hub is reached"
+            )
             raise invalid("backbone", must, f"'{source}' ({error})") from error
+        model = model.float().eval()
+        if model.config.model_type not in ARCHITECTURES:
+            raise invalid("backbone", f"one of {', '.join(ARCHITECTURES)}", f"a {model.config.model_type}, '{source}'")
         if any(analyzer.number(token) != number for token, number in tokenizer.get_vocab().items()):
             raise invalid("backbone", "a model with the vocabulary of the index's tokenizer", f"'{source}'")
         n_layers = len(getattr(getattr(model, "encoder", None), "layer", ()))
