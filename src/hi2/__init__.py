@@ -1,7 +1,7 @@
 """The hybrid inverted index: dense retrieval by embedding clusters and salient terms, scored once by one codec."""
 
 from hi2.codecs import OPQ, PQ, SQ8, Codec, Flat, Half, RaBitQ
-from hi2.encoders import SentenceTransformerEncoder, StaticEncoder
+from hi2.encoders import SentenceTransformerEncoder, StaticEncoder, register_encoder
 from hi2.errors import Error, FormatError, InvalidParameter, Locked, MissingExtra, ReadOnly, UnsupportedVersion
 from hi2.filters.expression import column
 from hi2.index import HybridIndex
@@ -43,4 +43,5 @@ __all__ = [
     "WordTokenizer",
     "__version__",
     "column",
+    "register_encoder",
 ]

@@ -98,15 +98,25 @@ class HybridIndex:
 
     @classmethod
     def open(
-        cls, path: str | Path, mode: str = "r", *, mmap: bool = True, encoder: Encoder | None = None
+        cls,
+        path: str | Path,
+        mode: str = "r",
+        *,
+        mmap: bool = True,
+        encoder: Encoder | None = None,
+        trust_encoder: bool = False,
     ) -> HybridIndex:
         """Open a stored index: mode "r" to search it, "w" to change it too (one writer at a time).
 
         Arrays are memory-mapped, so opening takes the same time at any size; ``mmap=False`` reads them. Sizes, headers
-        and list directories are checked; ``verify`` checks everything. An ``encoder`` must be the one the index was
-        built with. An encoder of this library is loaded automatically when a query is text alone.
+        and list directories are checked; ``verify`` checks everything.
+
+        An ``encoder`` must be the one the index was built with. Without it, a query that is text alone finds the
+        built-in encoders and those given to ``hi2.register_encoder``. No other is loaded because an index names it,
+        so an index from elsewhere is safe to open and search. ``trust_encoder=True`` loads the sentence-transformers
+        model that the index names.
         """
-        return cls(open_folder(path, mode, mmap=mmap, encoder=encoder))
+        return cls(open_folder(path, mode, mmap=mmap, encoder=encoder, trust_encoder=trust_encoder))
 
     def save(self, path: str | Path, *, progress: bool | Progress | None = None) -> None:
         """Write a copy of the index to a new folder. The folder appears only when the copy is complete."""
@@ -136,7 +146,10 @@ class HybridIndex:
 
     @property
     def encoder(self) -> Encoder | None:
-        """What makes vectors from text, loaded when it is first needed; None if the index has none."""
+        """What makes vectors from text, loaded when it is first needed; None if the index has none.
+
+        InvalidParameter where the index names one that was neither given nor registered and is not built in.
+        """
         return self._index.encoder()
 
     @property

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import hi2
-from hi2.encoders import load_encoder
 from hi2.encoders.encoder import PROBE, EncoderIdentity, encode
 
 
@@ -114,10 +113,15 @@ def test_the_length_of_vectors_is_part_of_the_identity():
         identity.check(lambda texts: 1.1 * hashed(texts))
 
 
-def test_only_encoders_that_the_library_knows_are_loaded(static):
-    loaded = load_encoder(EncoderIdentity.of(static))
-    np.testing.assert_array_equal(loaded(["a text"]), static(["a text"]))
-    with pytest.raises(hi2.InvalidParameter, match=r"must be given.*hashed"):
-        load_encoder(EncoderIdentity.of(hashed))
-    with pytest.raises(hi2.InvalidParameter, match="other vectors"):
-        load_encoder(EncoderIdentity("StaticEncoder", None, (1.0,) * 256))
+def test_a_label_is_a_name_and_a_source_and_is_shown_without_control_characters(static):
+    assert EncoderIdentity.of(hashed).label == ("hashed", None)
+    assert EncoderIdentity("Mine", "a/folder", (1.0,)).label == ("Mine", "a/folder")
+    shown = str(EncoderIdentity("Mine\x1b[2J", "a\nb", (1.0,)))
+    assert shown.isprintable()
+
+
+def test_an_encoder_matches_by_its_vector_of_the_probe(static):
+    identity = EncoderIdentity.of(static)
+    assert identity.matches(static)
+    assert not identity.matches(hashed)
+    assert not EncoderIdentity(*identity.label, (float("nan"),) * 256).matches(static)

@@ -1,13 +1,19 @@
-"""A sentence-transformers model encodes, and an index loads it again from where it was."""
+"""A sentence-transformers model encodes, a trusted index loads it again, and no code or pickle of a model is run."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import hi2
+from hi2.encoders.encoder import EncoderIdentity
+from hostile import hostile_model, name_encoder
 
 
 def test_a_missing_extra_is_named(monkeypatch):
@@ -36,14 +42,21 @@ def tiny_model(tmp_path_factory):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_an_index_loads_its_sentence_transformers_model_again(tiny_model, corpus, tmp_path):
+def test_a_trusted_index_loads_its_sentence_transformers_model_again(tiny_model, corpus, tmp_path):
     encoder = hi2.SentenceTransformerEncoder(tiny_model)
-    index = hi2.HybridIndex.build(texts=corpus.texts[:40], ids=corpus.ids[:40], encoder=encoder, path=tmp_path / "a")
+    given = {"texts": corpus.texts[:40], "ids": corpus.ids[:40], "keep_text": True, "encoder": encoder}
+    index = hi2.HybridIndex.build(**given, path=tmp_path / "a")
     index.close()
-    opened = hi2.HybridIndex.open(tmp_path / "a")
-    hits = opened.search(corpus.texts[3], k=1)
-    assert hits.ids.tolist() == [corpus.ids[3]]
-    np.testing.assert_allclose(hits.scores, 1, atol=1e-4)
+    with pytest.raises(hi2.InvalidParameter, match=r"SentenceTransformerEncoder\(.*trust_encoder=True"):
+        hi2.HybridIndex.open(tmp_path / "a").search(corpus.texts[3])
+    trusted = hi2.HybridIndex.open(tmp_path / "a", trust_encoder=True)
+    for opened in (trusted.refit(hi2.Parts(index.model)), trusted):
+        hits = opened.search(corpus.texts[3], k=1)
+        assert hits.ids.tolist() == [corpus.ids[3]]
+        np.testing.assert_allclose(hits.scores, 1, atol=1e-4)
+    name_encoder(tmp_path / "a", *EncoderIdentity.of(encoder).label, probe=[0.1] * 32)
+    with pytest.raises(hi2.InvalidParameter, match="other vectors"):
+        hi2.HybridIndex.open(tmp_path / "a", trust_encoder=True).search(corpus.texts[3])
     with pytest.raises(hi2.InvalidParameter, match=r"'source'.*no/such/model"):
         hi2.SentenceTransformerEncoder("no/such/model")
 
@@ -61,3 +74,60 @@ def test_vectors_have_unit_length_unless_lengths_are_kept(tiny_model):
 def test_a_folder_is_remembered_by_its_absolute_path(tiny_model, monkeypatch):
     monkeypatch.chdir(tiny_model.parent)
     assert hi2.SentenceTransformerEncoder(tiny_model.name).source == str(tiny_model.resolve())
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_model_with_code_beside_it_or_pickled_weights_is_refused(tiny_model, tmp_path, monkeypatch):
+    marker = tmp_path / "marker"
+    model = hostile_model(tmp_path / "model", marker)
+    monkeypatch.chdir(model)
+    monkeypatch.syspath_prepend(str(model))
+    with pytest.raises(hi2.InvalidParameter, match=r"modules.json names 'beside.Evil'.*pass it as a callable"):
+        hi2.SentenceTransformerEncoder(model)
+    shutil.copytree(tiny_model, tmp_path / "pickled")
+    (tmp_path / "pickled" / "model.safetensors").unlink()
+    (tmp_path / "pickled" / "pytorch_model.bin").write_bytes((model / "pytorch_model.bin").read_bytes())
+    with pytest.raises(hi2.InvalidParameter, match=r"pytorch_model.bin is a pickle, with no model.safetensors"):
+        hi2.SentenceTransformerEncoder(tmp_path / "pickled")
+    assert not marker.exists()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_pickled_weights_beside_safetensors_are_not_read(tiny_model, tmp_path):
+    shutil.copytree(tiny_model, tmp_path / "both")
+    pickled = hostile_model(tmp_path / "model", tmp_path / "marker") / "pytorch_model.bin"
+    shutil.copy(pickled, tmp_path / "both")
+    texts = ["one text"]
+    expected = hi2.SentenceTransformerEncoder(tiny_model)(texts)
+    np.testing.assert_array_equal(hi2.SentenceTransformerEncoder(tmp_path / "both")(texts), expected)
+    assert not (tmp_path / "marker").exists()
+
+
+def test_a_model_of_the_hub_is_checked_too(tiny_model, tmp_path):
+    """Both models lie in the hub's cache, where a download would leave them."""
+    marker = tmp_path / "marker"
+    hostile_model(tmp_path / "model", marker)
+    for name, folder in (("good", tiny_model), ("evil", tmp_path / "model")):
+        cached = tmp_path / "hub" / f"models--someone--{name}"
+        shutil.copytree(folder, cached / "snapshots" / ("0" * 40))
+        (cached / "refs").mkdir()
+        (cached / "refs" / "main").write_text("0" * 40)
+    script = """
+import sys, hi2
+encoder = hi2.SentenceTransformerEncoder("someone/good")
+print(encoder.source, encoder(["a text"]).shape)
+try:
+    hi2.SentenceTransformerEncoder("someone/evil")
+except hi2.InvalidParameter as error:
+    print(error)
+"""
+    source = str(Path(hi2.__file__).parents[1])
+    environment = {**os.environ, "PYTHONPATH": source, "HF_HUB_CACHE": str(tmp_path / "hub"), "HF_HUB_OFFLINE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, env=environment, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    good, evil = done.stdout.splitlines()
+    assert good == "someone/good (1, 32)"
+    assert "names 'beside.Evil'" in evil
+    assert not marker.exists()

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hi2.encoders import Encoder, load_encoder
+from hi2.encoders import Encoder, permitted_encoder
 from hi2.encoders.encoder import EncoderIdentity
+from hi2.encoders.permitted import check_trust
 from hi2.errors import Error, FormatError, ReadOnly, invalid
 from hi2.search.search_counts import SearchCounts
 from hi2.state.index_state import State
@@ -30,6 +31,7 @@ class OpenIndex:
         writer: Writer | None = None,
         stored: Stored | None = None,
         encoder: Encoder | None = None,
+        trust_encoder: bool = False,
     ) -> None:
         self.state = state
         #: Writes to the folder; None in memory or for reading only.
@@ -39,6 +41,8 @@ class OpenIndex:
         self.search_counts = SearchCounts()
         #: The encoder that the caller gave, or the one that was loaded.
         self.given_encoder = encoder
+        #: Whether an encoder may be loaded because the index names it.
+        self.trust_encoder = trust_encoder
         self._change = threading.RLock()
         #: Held while segments are merged, which does not keep other threads from changing the index.
         self.merging = threading.Lock()
@@ -69,22 +73,28 @@ class OpenIndex:
                 self.closed = True
 
     def encoder(self) -> Encoder | None:
-        """Return what makes vectors from text, loaded when it is first needed; None if the index has none."""
+        """Return what makes vectors from text, loaded when it is first needed; None if the index has none.
+
+        An encoder that was not given is used only if it is built in, registered or trusted.
+        """
         identity = self.state.model.encoder
         if self.given_encoder is None and identity is not None:
-            self.given_encoder = load_encoder(identity)
+            self.given_encoder = permitted_encoder(identity, trust=self.trust_encoder)
         return self.given_encoder
 
 
-def open_folder(path: str | Path, mode: str, *, mmap: bool, encoder: Encoder | None) -> OpenIndex:
+def open_folder(
+    path: str | Path, mode: str, *, mmap: bool, encoder: Encoder | None, trust_encoder: bool = False
+) -> OpenIndex:
     """Open an index on disk for reading ("r") or for writing ("w")."""
+    trust = check_trust(trust_encoder)
     if mode not in ("r", "w"):
         raise invalid("mode", "'r' or 'w'", repr(mode))
     folder = _open(path)
     if mode == "r":
         stored = read_index(folder, mmap=mmap)
         _check_encoder(stored.state.model, encoder)
-        return OpenIndex(stored.state, stored=stored, encoder=encoder)
+        return OpenIndex(stored.state, stored=stored, encoder=encoder, trust_encoder=trust)
     read_manifest(folder)  # a folder that is not an index gets no lock file
     try:
         writer = Writer(folder)
@@ -97,7 +107,7 @@ def open_folder(path: str | Path, mode: str, *, mmap: bool, encoder: Encoder | N
     except BaseException:
         writer.close()
         raise
-    return OpenIndex(stored.state, writer=writer, stored=stored, encoder=encoder)
+    return OpenIndex(stored.state, writer=writer, stored=stored, encoder=encoder, trust_encoder=trust)
 
 
 def _open(path: str | Path) -> Folder:

@@ -39,7 +39,7 @@ def refit(
     trained = parts if isinstance(parts, Parts) else Parts.load(parts)
     n_threads, bars = thread_count(threads), Progress.of(progress)
     state = with_parts(index.state, trained, vectors=vectors, texts=texts, threads=n_threads, progress=bars)
-    return OpenIndex(state, encoder=index.given_encoder)
+    return OpenIndex(state, encoder=index.given_encoder, trust_encoder=index.trust_encoder)
 
 
 def with_parts(

@@ -20,6 +20,9 @@ PROBE = "The quick brown fox jumps over the lazy dog."
 #: smaller differences.
 MAX_PROBE_DIFFERENCE = 0.03
 
+#: The name of an encoder, and where it says it was loaded from.
+Label = tuple[str, str | None]
+
 
 class Encoder(Protocol):
     """A callable that turns texts into vectors."""
@@ -66,12 +69,21 @@ class EncoderIdentity:
             raise invalid("encoder", f"one that gives a vector other than zero for {PROBE!r}", name)
         return cls(name, None if source is None else str(source), tuple(float(f"{x:.7g}") for x in probe))
 
-    def check(self, encoder: Encoder) -> None:
-        """Raise InvalidParameter if ``encoder`` is a different one."""
+    @property
+    def label(self) -> Label:
+        """The name and the source: what an index says about its encoder. Nothing is loaded because of it."""
+        return self.name, self.source
+
+    def matches(self, encoder: Encoder) -> bool:
+        """Whether ``encoder`` gives the vector of the probe that is stored here."""
         mine, theirs = np.array(self.probe), encode(encoder, [PROBE])[0].astype(np.float64)
         # The norm of the difference is sensitive to both direction and length.
         limit = MAX_PROBE_DIFFERENCE * np.linalg.norm(mine)
-        if mine.shape != theirs.shape or not np.linalg.norm(mine - theirs) < limit:
+        return mine.shape == theirs.shape and bool(np.linalg.norm(mine - theirs) < limit)
+
+    def check(self, encoder: Encoder) -> None:
+        """Raise InvalidParameter if ``encoder`` is a different one."""
+        if not self.matches(encoder):
             raise InvalidParameter(
                 f"The 'encoder' parameter must be the one the index was built with ({self}). "
                 f"Got {EncoderIdentity.of(encoder)} instead, which gives other vectors; use the same or rebuild."
@@ -83,7 +95,8 @@ class EncoderIdentity:
         encode(encoder, [PROBE], dim=dim)
 
     def __str__(self) -> str:
-        return f"{self.name}({self.source!r}), {len(self.probe)} dimensions" if self.source else self.name
+        name = self.name if self.name.isprintable() else repr(self.name)  # an index from elsewhere may name anything
+        return f"{name}({self.source!r}), {len(self.probe)} dimensions" if self.source else name
 
     def to_json(self) -> dict[str, Any]:
         """Return the identity as JSON data."""

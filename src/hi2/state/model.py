@@ -182,6 +182,8 @@ def _term_arrays(terms: TermSelector) -> dict[str, Array]:
 
 def _read_terms(meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> TermSelector:
     own = {"type", "n_docs", "average_length", "n_terms", "tokenizer_sha256"}
+    if not {"tokenizer", "scorer"}.isdisjoint(meta):  # an index holds both and names neither
+        raise FormatError("The index is damaged: its terms name a tokenizer or a scorer.")
     spec = _TERM_SPECS[meta["type"]](**{key: meta[key] for key in meta if key not in own})
     n_terms = int(meta["n_terms"])
     df, means = arrays["term_df.npy"], arrays["term_mean_scores.npy"]
