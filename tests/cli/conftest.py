@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from commands import DOCUMENTS, run
+from tiny_models import make_tiny
 
 
 @pytest.fixture
@@ -41,3 +42,8 @@ def folder(topics, tmp_path_factory):
     np.save(folder / "given" / "corpus.npy", topics.vectors)
     np.save(folder / "given" / "queries.npy", topics.query_vectors)
     return folder
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory):
+    return make_tiny(tmp_path_factory.mktemp("models"))

@@ -1,11 +1,11 @@
-"""Codecs, tokenizers and encoders are chosen by text, and a bad text is refused."""
+"""Codecs and tokenizers are chosen by text, and a bad text is refused."""
 
 from __future__ import annotations
 
 import pytest
 
 import hi2
-from hi2.cli.options import Settings, existing_index, load_encoder, parse_codec, parse_tokenizer, report_skipped
+from hi2.cli.options import Settings, existing_index, parse_codec, parse_tokenizer, report_skipped
 from hi2.data.input_files import Skipped
 from hi2.errors import InvalidParameter
 
@@ -37,10 +37,6 @@ def test_words_are_a_tokenizer_and_anything_else_is_a_path():
     assert parse_tokenizer(None) is None
     assert parse_tokenizer("folder/tokenizer.json") == "folder/tokenizer.json"
     assert parse_tokenizer("words").fingerprint == hi2.WordTokenizer().fingerprint
-
-
-def test_the_built_in_encoder_is_called_static():
-    assert isinstance(load_encoder("static"), hi2.StaticEncoder)
 
 
 def test_progress_is_left_to_the_terminal_unless_quiet():

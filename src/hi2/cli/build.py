@@ -8,8 +8,10 @@ from pathlib import Path
 
 import typer
 
-from hi2.cli.options import CODEC_HELP, load_encoder, parse_codec, parse_tokenizer, report_skipped, settings
+from hi2.cli.options import CODEC_HELP, parse_codec, parse_tokenizer, report_skipped, settings
 from hi2.data.input_files import Skipped, read_documents
+from hi2.encoders.encoder import Encoder
+from hi2.encoders.registry import ENCODERS, load_towers
 from hi2.errors import invalid
 from hi2.index import HybridIndex
 from hi2.progress import Progress
@@ -23,7 +25,8 @@ def run(
     vectors: Path | None = typer.Option(None, help="Vectors of the documents as .npy, one row per document."),
     encoder: str | None = typer.Option(
         None,
-        help="Encoder of documents and queries: 'static' (built in) or a sentence-transformers model (folder or name).",
+        help=f"Encoder of documents and queries: {', '.join(ENCODERS)} (NAME or NAME=PATH), or a sentence-transformers "
+        "model (folder or name). Default without vectors: static.",
     ),
     codec: str | None = typer.Option(
         None, help=f"{CODEC_HELP}. Default: Flat up to 10,000 documents, beyond that RaBitQ refined by SQ8."
@@ -58,12 +61,11 @@ def run(
     for_texts, for_payload = tee(read_documents(source, skipped=Skipped() if skip_bad else None))
     texts = (document.text for document in for_texts)
     payload = (document.payload for document in for_payload) if with_payload else None
-    chosen = load_encoder(encoder or "static") if vectors is None or encoder is not None else None
     index = HybridIndex.build(
         vectors,
         texts,
         ids=ids,
-        encoder=chosen,
+        encoder=_tower(encoder, given_vectors=vectors is not None),
         clusters=KMeans(clusters),
         terms=BM25(per_doc, tokenizer=parse_tokenizer(tokenizer)),
         codec=parse_codec(codec, "--codec"),
@@ -83,3 +85,10 @@ def run(
     line = report_skipped(skipped)
     if line:
         typer.echo(f"hi2: {line}", err=True)
+
+
+def _tower(encoder: str | None, *, given_vectors: bool) -> Encoder | None:
+    """Return the encoder that makes the vectors, or with given vectors the one for queries if there is one."""
+    if given_vectors:
+        return None if encoder is None else load_towers(encoder).queries
+    return load_towers(encoder or "static").documents

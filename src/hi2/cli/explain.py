@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import typer
 
-from hi2.cli.options import existing_index, load_encoder
-from hi2.index import HybridIndex
+from hi2.cli.index_encoder import ENCODER_HELP, TRUST_HELP, open_index
 
 
 def run(
     index: Path = typer.Argument(help="Folder of the index."),
     query: str = typer.Argument(help="The query."),
     id: str = typer.Argument(help="Id of the document."),
-    encoder: str | None = typer.Option(
-        None, help="The encoder the index was built with, if hi2 cannot load it by itself."
-    ),
+    encoder: str | None = typer.Option(None, help=ENCODER_HELP),
+    trust_encoder: bool = typer.Option(False, "--trust-encoder", help=TRUST_HELP),
     k: int = typer.Option(10, "-k", help="Number of hits of the search."),
     clusters: int | None = typer.Option(None, help="Number of clusters to open; 0 for none."),
     terms: int | None = typer.Option(None, help="Open at most this many term lists; 0 for none."),
@@ -30,8 +29,10 @@ def run(
 
     Example: hi2 explain wiki.hi2 "who wrote Hamlet" doc-17
     """
-    chosen = None if encoder is None else load_encoder(encoder)
-    opened = HybridIndex.open(existing_index(index), encoder=chosen)
-    effort = {"k": k, "clusters": clusters, "terms": terms, "per_doc": per_doc, "refine": refine, "budget": budget}
-    why = opened.explain(query, id=opened.parse_ids([id])[0], **effort)  # type: ignore[arg-type]
+    effort: dict[str, Any] = {"k": k, "clusters": clusters, "terms": terms, "per_doc": per_doc}
+    with open_index(index, encoder=encoder, trust_encoder=trust_encoder) as given:
+        vectors, texts = given.queries([query])
+        text = None if texts is None else texts[0]
+        own = given.index.parse_ids([id])[0]
+        why = given.index.explain(vectors[0], text, id=own, refine=refine, budget=budget, **effort)
     typer.echo(json.dumps(why.to_dict(), ensure_ascii=False) if as_json else str(why))

@@ -1,4 +1,4 @@
-"""What do commands share? Options before the verb, and the parsing of codecs, encoders and tokenizers."""
+"""What do commands share? Options before the verb, and the parsing of codecs and tokenizers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 from hi2.codecs import CODECS, CodecSpec
 from hi2.data.input_files import Skipped
-from hi2.encoders import Encoder, SentenceTransformerEncoder, StaticEncoder
 from hi2.errors import invalid
 from hi2.text.words import WordTokenizer
 
@@ -32,11 +31,6 @@ settings = Settings()
 CODEC_HELP = (
     "Flat, Half, SQ8, PQ:BYTES, OPQ:BYTES or RaBitQ:BITS, perhaps residual, e.g. OPQ:48, RaBitQ or RaBitQ:1:residual"
 )
-
-
-def load_encoder(name: str) -> Encoder:
-    """Return the encoder named 'static', or a sentence-transformers model by its folder or name."""
-    return StaticEncoder() if name == "static" else SentenceTransformerEncoder(name)
 
 
 def parse_codec(text: str | None, option: str) -> CodecSpec | None:

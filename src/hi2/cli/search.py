@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import typer
 
-from hi2.cli.options import existing_index, load_encoder
+from hi2.cli.index_encoder import ENCODER_HELP, TRUST_HELP, open_index
 from hi2.data.input_files import Document, read_queries
 from hi2.errors import invalid
 from hi2.index import HybridIndex
@@ -35,9 +35,8 @@ def run(
         None, help="Queries: BEIR folder, .jsonl, .tsv, or .txt with one query per line."
     ),
     vectors: Path | None = typer.Option(None, help="Vectors of the queries as .npy, one row per query."),
-    encoder: str | None = typer.Option(
-        None, help="The encoder the index was built with, if hi2 cannot load it by itself."
-    ),
+    encoder: str | None = typer.Option(None, help=ENCODER_HELP),
+    trust_encoder: bool = typer.Option(False, "--trust-encoder", help=TRUST_HELP),
     k: int = typer.Option(10, "-k", help="Number of hits per query."),
     clusters: int | None = typer.Option(None, help="Number of clusters to open per query; 0 for none."),
     terms: int | None = typer.Option(None, help="Open at most this many term lists per query; 0 for none."),
@@ -64,30 +63,27 @@ def run(
     Examples: hi2 search wiki.hi2 "who wrote Hamlet"      hi2 search wiki.hi2 --queries q.tsv -k 100 -f trec > run.txt
     """
     query_list = _queries(query, queries)
-    chosen = None if encoder is None else load_encoder(encoder)
-    opened = HybridIndex.open(existing_index(index), encoder=chosen)
     texts = [one.text for one in query_list]
-    given: Any = texts if vectors is None else load_vectors(vectors)
-    hits = opened.search(
-        given,
-        None if vectors is None else texts,
-        k=k,
-        clusters=clusters,
-        terms=terms,
-        per_doc=per_doc,
-        refine=refine,
-        budget=budget,
-        adaptive=adaptive,
-        profile=profile,
-        filter=filter,
-        min_score=min_score,
-        offset=offset,
-        group_by=group_by,
-        threads=threads,
-    )
-    writer = {Format.table: _write_table, Format.jsonl: _write_jsonl, Format.trec: _write_trec}[format]
-    for one, found in zip(query_list, hits, strict=True):
-        writer(one, found, opened)
+    with open_index(index, encoder=encoder, trust_encoder=trust_encoder) as opened:
+        hits = opened.index.search(
+            *(opened.queries(texts) if vectors is None else (load_vectors(vectors), texts)),
+            k=k,
+            clusters=clusters,
+            terms=terms,
+            per_doc=per_doc,
+            refine=refine,
+            budget=budget,
+            adaptive=adaptive,
+            profile=profile,
+            filter=filter,
+            min_score=min_score,
+            offset=offset,
+            group_by=group_by,
+            threads=threads,
+        )
+        writer = {Format.table: _write_table, Format.jsonl: _write_jsonl, Format.trec: _write_trec}[format]
+        for one, found in zip(query_list, hits, strict=True):
+            writer(one, found, opened.index)
 
 
 def _queries(query: str | None, file: Path | None) -> list[Document]:

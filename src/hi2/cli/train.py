@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import typer
 
+from hi2.cli.index_encoder import TRUST_HELP, OpenedIndex, encode_batches, open_index
 from hi2.cli.options import settings as shared
+from hi2.encoders.encoder import encode
 from hi2.errors import MissingExtra, invalid
 from hi2.progress import Progress
 
@@ -26,8 +28,11 @@ def run(
         None, help="Folder with corpus.npy and queries.npy. Without it, the encoder makes the vectors."
     ),
     encoder: str | None = typer.Option(
-        None, help="Encoder that makes the vectors if none are given, with --data; static by default."
+        None,
+        help="Encoder that makes the vectors if none are given. With --data static by default, "
+        "with --index the one the index was built with.",
     ),
+    trust_encoder: bool = typer.Option(False, "--trust-encoder", help=f"{TRUST_HELP} With --index."),
     light: bool = typer.Option(False, "--light", help="Train without a transformer: one gain per term on top of BM25."),
     method: str | None = typer.Option(None, help="hi2, light, distill-vq, jpq or ivf; hi2 by default."),
     backbone: str = typer.Option(
@@ -65,7 +70,10 @@ def run(
         raise invalid("--method", "left out, or light, with --light", f"'{method}'")
     if (out / "parts.json").exists():
         raise invalid("--out", "a folder without trained parts", f"'{out}'")
-    _refuse_unused(*(("--index", codec, encoder) if index else ("--data", queries, qrels)))
+    unused: dict[str, object] = {"--queries": queries, "--qrels": qrels, "--trust-encoder": trust_encoder}
+    if index is not None:
+        unused = {"--codec": codec}
+    _refuse_unused("--index" if index else "--data", unused)
     settings = Settings(
         method=method or ("light" if light else "hi2"),
         epochs=epochs,
@@ -83,7 +91,8 @@ def run(
     elif queries is None:
         raise invalid("--queries", "given with --index", None)
     else:
-        given, refined = _from_index(index or Path(), queries, qrels, vectors)
+        with open_index(index or Path(), encoder=encoder, trust_encoder=trust_encoder) as opened:
+            given, refined = _from_index(opened, queries, qrels, vectors)
         if refined and settings.method == "jpq":
             raise invalid(
                 "--method", "another for an index with a refine store, which scores queries as they are", "jpq"
@@ -112,12 +121,11 @@ def _print_summary(record: Any, out: Path, *, mapping: bool) -> None:
         typer.echo("found on dev with codes " + ", ".join(f"{k} {v:.4f}" for k, v in record["codec"].items()))
 
 
-def _refuse_unused(beside: str, *given: object) -> None:
-    """Refuse options whose values come from the index or the collection."""
-    options = ("--codec", "--encoder") if beside == "--index" else ("--queries", "--qrels")
-    for option, value in zip(options, given, strict=True):
-        if value is not None:
-            raise invalid(option, f"left out with {beside}, which has its own", f"'{value}'")
+def _refuse_unused(beside: str, given: dict[str, object]) -> None:
+    """Refuse options that have no effect with the index or the collection."""
+    for option, value in given.items():
+        if value not in (None, False):
+            raise invalid(option, f"left out with {beside}", f"'{value}'")
 
 
 def _from_collection(
@@ -131,14 +139,15 @@ def _from_collection(
     return {**loaded, "codec": parse_codec(codec, "--codec")}
 
 
-def _from_index(path: Path, queries: Path, qrels: Path | None, vectors: Path | None) -> tuple[dict[str, Any], bool]:
+def _from_index(
+    opened: OpenedIndex, queries: Path, qrels: Path | None, vectors: Path | None
+) -> tuple[dict[str, Any], bool]:
     """Return the arguments of ``distill`` for an index, and whether the index has a refine store."""
     from hi2.data.input_files import read_queries
     from hi2.evaluation.judgements import read_grades
     from hi2.evaluation.vectors import read_vectors
-    from hi2.index import HybridIndex
 
-    index = HybridIndex.open(path)
+    index = opened.index
     ids = index.ids()
     texts = index.texts()
     query_list = list(read_queries(queries))
@@ -154,15 +163,12 @@ def _from_index(path: Path, queries: Path, qrels: Path | None, vectors: Path | N
     if vectors is not None:
         corpus = read_vectors(vectors, "corpus.npy", len(texts), "documents")
         own = read_vectors(vectors, "queries.npy", len(query_list), "queries")
-    elif index.encoder is not None:
-        from hi2.encoders.encoder import encode
-
-        corpus = np.concatenate(
-            [encode(index.encoder, texts[i : i + 4096], dim=index.dim) for i in range(0, len(texts), 4096)]
-        )
-        own = encode(index.encoder, [query.text for query in query_list], dim=index.dim)
     else:
-        raise invalid("--vectors", "given: this index has no encoder", None)
+        towers = opened.own_towers()
+        if towers is None:
+            raise invalid("--vectors", "given: this index has no encoder", None)
+        corpus = np.concatenate(list(encode_batches(towers.documents, texts, index.dim)))
+        own = encode(towers.queries, [query.text for query in query_list], dim=index.dim)
     model = index.model
     given = {
         "vectors": corpus,

@@ -8,7 +8,8 @@ from typing import Any
 
 import typer
 
-from hi2.cli.options import existing_index, load_encoder, settings
+from hi2.cli.index_encoder import ENCODER_HELP, TRUST_HELP, open_index
+from hi2.cli.options import settings
 from hi2.cli.search import load_vectors
 from hi2.data.input_files import read_queries
 from hi2.errors import MissingExtra, invalid
@@ -22,9 +23,8 @@ def run(
         ..., help="Sample queries: BEIR folder, .jsonl, .tsv, or .txt with one query per line."
     ),
     vectors: Path | None = typer.Option(None, help="Vectors of the queries as .npy, one row per query."),
-    encoder: str | None = typer.Option(
-        None, help="The encoder the index was built with, if hi2 cannot load it by itself."
-    ),
+    encoder: str | None = typer.Option(None, help=ENCODER_HELP),
+    trust_encoder: bool = typer.Option(False, "--trust-encoder", help=TRUST_HELP),
     qrels: Path | None = typer.Option(
         None,
         help="Judgements as .tsv. Quality is then the share of brute force's recall, else agreement with it.",
@@ -49,14 +49,12 @@ def run(
     if plot is not None:
         _check_plot(plot)
     query_list = list(read_queries(queries))
-    chosen = None if encoder is None else load_encoder(encoder)
     texts = [one.text for one in query_list]
-    with HybridIndex.open(existing_index(index), "w", encoder=chosen) as opened:
-        given: Any = texts if vectors is None else load_vectors(vectors)
+    with open_index(index, "w", encoder=encoder, trust_encoder=trust_encoder) as given:
+        opened = given.index
         relevant = None if qrels is None else _relevant(opened, qrels, [one.id for one in query_list])
         tuned = opened.tune(
-            given,
-            None if vectors is None else texts,
+            *(given.queries(texts) if vectors is None else (load_vectors(vectors), texts)),
             relevant=relevant,
             target=target,
             latency=latency,
