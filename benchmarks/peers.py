@@ -70,8 +70,8 @@ def load(name: str, limit: int, test: str = "test") -> Data:
     ids, texts = (list(part) for part in zip(*((d.id, d.text) for d in collection.documents()), strict=True))
     queries = collection.queries()
     if (folder / "minilm").is_dir():
-        vectors = np.load(folder / "minilm" / "corpus.npy").astype(np.float32)
-        query_vectors = np.load(folder / "minilm" / "queries.npy").astype(np.float32)
+        vectors = np.load(folder / "minilm" / "corpus.npy", allow_pickle=False).astype(np.float32)
+        query_vectors = np.load(folder / "minilm" / "queries.npy", allow_pickle=False).astype(np.float32)
     else:
         encoder = hi2.StaticEncoder()
         vectors, query_vectors = encoder(texts), encoder(list(queries.values()))

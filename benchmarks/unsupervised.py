@@ -32,12 +32,13 @@ def load(name: str) -> tuple[list[str], list[str], np.ndarray, list[str], np.nda
     folder = Path(os.environ["HI2_DATA"]) / name
     collection = open_collection(folder)
     ids, texts = zip(*((d.id, d.text) for d in collection.documents()), strict=True)
-    vectors = np.load(folder / "minilm" / "corpus.npy").astype(np.float32)
+    vectors = np.load(folder / "minilm" / "corpus.npy", allow_pickle=False).astype(np.float32)
     queries = collection.queries()
     rows = {id: row for row, id in enumerate(queries)}
     judged: Any = collection.judgements("test")
     wanted = judged.queries
-    query_vectors = np.load(folder / "minilm" / "queries.npy")[[rows[id] for id in wanted]].astype(np.float32)
+    query_vectors = np.load(folder / "minilm" / "queries.npy", allow_pickle=False).astype(np.float32)
+    query_vectors = query_vectors[[rows[id] for id in wanted]]
     relevant = [judged.relevant(id) for id in wanted]
     return list(ids), list(texts), vectors, [queries[id] for id in wanted], query_vectors, relevant
 

@@ -76,7 +76,8 @@ class Teacher:
         from tokenizers import Tokenizer as Fast
         from transformers import AutoModel
 
-        self.torch, self.model = torch, AutoModel.from_pretrained(model).eval()
+        self.torch = torch
+        self.model = AutoModel.from_pretrained(model, use_safetensors=True, trust_remote_code=False).eval()
         self.tokenizer = Fast.from_file(str(model / "tokenizer.json"))
         self.tokenizer.no_padding()
         self.tokenizer.no_truncation()
@@ -184,17 +185,17 @@ def training_set(out: Path, without: str | None) -> tuple[list[str], np.ndarray]
         folder = collection.folder / "minilm"
         own = [document.text for document in collection.documents()]
         texts += own
-        vectors.append(np.load(folder / "corpus.npy"))
+        vectors.append(np.load(folder / "corpus.npy", allow_pickle=False))
         queries, test = collection.queries(), set(collection.judgements("test").queries)
         train = set(collection.judgements("train").queries)
         rows = [i for i, id in enumerate(queries) if id in train and id not in test]
         every = list(queries.values())
         texts += [every[i] for i in rows]
-        vectors.append(np.load(folder / "queries.npy")[rows])
+        vectors.append(np.load(folder / "queries.npy", allow_pickle=False)[rows])
     for path in sorted(out.glob("*.json")):
         if path.stem != "tokens" and not (without and path.stem.startswith(without)):
             texts += json.loads(path.read_text())
-            vectors.append(np.load(path.with_suffix(".npy")))
+            vectors.append(np.load(path.with_suffix(".npy"), allow_pickle=False))
     return texts, np.concatenate(vectors).astype(np.float32)
 
 
@@ -216,7 +217,7 @@ def fit(out: Path, without: str | None) -> np.ndarray:
     lengths, begins = np.diff(bounds).astype(np.int64), bounds[:-1].astype(np.int64)
     usable = np.flatnonzero(lengths > 0)
 
-    alone = np.load(out / "tokens.npy").astype(np.float32) @ directions
+    alone = np.load(out / "tokens.npy", allow_pickle=False).astype(np.float32) @ directions
     alone /= np.linalg.norm(alone, axis=1, keepdims=True)
     share = np.bincount(tokens, minlength=tokenizer.n_terms) / len(tokens)
     start = START_LENGTH * alone * (5e-4 / (5e-4 + share))[:, None] * (tokenizer.dropped == 0)[:, None]
@@ -281,7 +282,8 @@ def write(vectors: np.ndarray, folder: Path) -> None:
 
 def score(folder: Path) -> None:
     """Print nDCG@10 and Recall@100 of brute force over the vectors, on the test questions."""
-    vectors, scales, tokenizer = np.load(folder / "vectors.npy"), np.load(folder / "scales.npy"), Tokenizer.load(None)
+    vectors, scales = (np.load(folder / f"{name}.npy", allow_pickle=False) for name in ("vectors", "scales"))
+    tokenizer = Tokenizer.load(None)
 
     def encode(texts: list[str]) -> np.ndarray:
         return _native.average(vectors, scales, *tokenizer.encode(texts), 2)

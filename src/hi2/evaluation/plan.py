@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
@@ -80,9 +79,12 @@ class Plan:
 
 def parse_toml(text: str) -> dict[str, Any]:
     """Return the data of a TOML document."""
-    name = "tomllib" if importlib.util.find_spec("tomllib") else "tomli"  # Python 3.10 has no tomllib
-    try:
-        data: dict[str, Any] = importlib.import_module(name).loads(text)
-    except ImportError as error:
-        raise MissingExtra("Experiments need an extra; install it with: pip install 'hi2[lab]'") from error
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        try:
+            import tomli as tomllib
+        except ImportError as error:
+            raise MissingExtra("Experiments need an extra; install it with: pip install 'hi2[lab]'") from error
+    data: dict[str, Any] = tomllib.loads(text)
     return data

@@ -190,7 +190,7 @@ def _native_wordpiece(definition: Mapping[str, Any], vocabulary: Mapping[str, in
 def _character_table() -> U32:
     """Return the table of what each character becomes; see experiments/bert_characters.py."""
     with resources.files("hi2.text").joinpath("bert-characters.npy").open("rb") as file:
-        table: U32 = np.load(file)
+        table: U32 = np.load(file, allow_pickle=False)
     return table
 
 
