@@ -14,6 +14,7 @@ import pytest
 
 import hi2
 from commands import DOCUMENTS, refused, run
+from hi2.cli.build import _tower
 
 
 def test_a_build_reports_the_time_of_every_phase(corpus_file, tmp_path):
@@ -151,3 +152,12 @@ def test_words_of_other_languages(tmp_path):
     assert json.loads(run("info", tmp_path / "a", "--json").stdout)["metric"] == "cosine"
     why = json.loads(run("explain", tmp_path / "a", "किताब", "a", "--json").stdout)
     assert [term["term"] for term in why["terms"]] == ["किताब"]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_encoder_makes_the_vectors_or_encodes_queries_for_given_ones(tiny):
+    name = f"DPR={tiny.folder / 'documents'},{tiny.folder / 'queries'}"
+    assert _tower(name, given_vectors=False).source.endswith("documents")
+    assert _tower(name, given_vectors=True).source.endswith("queries")
+    assert isinstance(_tower(None, given_vectors=False), hi2.StaticEncoder)
+    assert _tower(None, given_vectors=True) is None

@@ -5,10 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import hi2
 from commands import run
+from hi2.cli.index_encoder import open_index
+from hi2.cli.train import _from_index
+from hi2.encoders.registry import load_towers
 
 
 def test_test_questions_of_a_collection_are_not_trained_on(folder, topics, tmp_path):
@@ -54,6 +58,26 @@ def test_an_index_is_trained_and_refitted(folder, topics, tmp_path):
     assert len(built.search(query[1], query[0], clusters=0, k=50).ids) <= 3
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_vectors_for_training_are_made_by_the_towers_of_the_encoder(tiny, tmp_path):
+    pytest.importorskip("torch", reason="needs the extra 'train'")
+    name = f"DPR={tiny.folder / 'documents'},{tiny.folder / 'queries'}"
+    towers = load_towers(name)
+    texts = ["the river", "a train", "a long sentence"]
+    hi2.HybridIndex.build(texts=texts, encoder=towers.documents, keep_text=True, path=tmp_path / "a").close()
+    (tmp_path / "q.tsv").write_text("q1\tthe sea\n")
+    with open_index(tmp_path / "a", encoder=name, trust_encoder=False) as opened:
+        given, refined = _from_index(opened, tmp_path / "q.tsv", None, None)
+    assert not refined
+    np.testing.assert_allclose(given["vectors"], towers.documents(texts), atol=1e-5)
+    np.testing.assert_allclose(given["query_vectors"], towers.queries(["the sea"]), atol=1e-5)
+    with (
+        pytest.raises(hi2.InvalidParameter, match=r"--encoder must be given: .*TransformerEncoder"),
+        open_index(tmp_path / "a", encoder=None, trust_encoder=True) as opened,
+    ):
+        _from_index(opened, tmp_path / "q.tsv", None, None)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -62,6 +86,7 @@ def test_an_index_is_trained_and_refitted(folder, topics, tmp_path):
         (["--out", "x", "--data", "nothing", "--method", "magic"], "method"),
         (["--out", "x", "--data", "nothing"], "nothing"),
         (["--out", "x", "--data", "d", "--qrels", "q.tsv"], "--qrels"),
+        (["--out", "x", "--data", "d", "--trust-encoder"], "--trust-encoder"),
         (["--out", "x", "--index", "i", "--codec", "PQ"], "--codec"),
         (["--out", "x", "--data", "d", "--light", "--method", "ivf"], "--method"),
     ],

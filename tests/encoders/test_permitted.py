@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -34,6 +36,7 @@ def test_an_encoder_that_is_not_given_must_be_given_or_registered(path):
     ) as got:
         index.search("open a file")
     assert "trust_encoder" not in str(got.value)  # it would not help
+    assert str(pickle.loads(pickle.dumps(got.value))) == str(got.value)
     with pytest.raises(EncoderNeeded):
         permitted_encoder(EncoderIdentity.of(hashed), trust=True)
     assert len(index.search(hashed(["open a file"])[0], "open a file", k=3)) == 3

@@ -39,6 +39,9 @@ class EncoderNeeded(InvalidParameter):
             + (", or open(path, trust_encoder=True) to load what the index names." if self.loadable else ".")
         )
 
+    def __reduce__(self) -> tuple[type[EncoderNeeded], tuple[EncoderIdentity]]:
+        return type(self), (self.identity,)  # so that it passes between processes
+
     @property
     def reason(self) -> str:
         """Why the encoder must be given, without the ways to do so."""
