@@ -108,8 +108,9 @@ class HybridIndex:
     ) -> HybridIndex:
         """Open a stored index: mode "r" to search it, "w" to change it too (one writer at a time).
 
-        Arrays are memory-mapped, so opening takes the same time at any size; ``mmap=False`` reads them. Sizes, headers
-        and list directories are checked; ``verify`` checks everything.
+        Arrays are memory-mapped, so opening takes the same time at any size. ``mmap=False`` reads them instead: where
+        other programs may shorten the files of an index, a map would end the process (SIGBUS). Sizes, headers and list
+        directories are checked; ``verify`` checks everything.
 
         An ``encoder`` must be the one the index was built with. Without it, a query that is text alone finds the
         built-in encoders and those given to ``hi2.register_encoder``. No other is loaded because an index names it,
