@@ -160,14 +160,14 @@ class Writer:
     def commit(self, state: State) -> Stored:
         """Make a state durable and return it as the folder now holds it. Every segment must be on disk."""
         self._lock.check()
-        if self._current() not in self._expected:
+        last = None if self.folder.stat(MANIFEST) is None else read_manifest(self.folder)
+        if (last and last["checksum"]) not in self._expected:
             raise Locked(
                 f"Another writer has changed {self.folder} since this one opened it. Nothing was written; close this "
                 "index and open it again."
             )
         # The folder knows which commit was the last, even if that one was interrupted after it took effect.
-        first = self.folder.stat(MANIFEST) is None
-        generation = 1 if first else 1 + int(read_manifest(self.folder)["generation"])
+        generation = 1 if last is None else 1 + int(last["generation"])
         if self._model_part is None:
             self._model_part = self._write_model(state.model)
         files = {live.segment: self._with_alive(live, generation) for live in state.snapshot.segments}
@@ -202,13 +202,6 @@ class Writer:
                 "the machine fails now; commit again."
             ) from error
 
-    def _current(self) -> str | None:
-        """The checksum of the folder's manifest; None if there is none, "" if it cannot be read."""
-        try:
-            return None if self.folder.stat(MANIFEST) is None else str(read_manifest(self.folder)["checksum"])
-        except (FormatError, OSError):
-            return ""
-
     def _replace_manifest(self, manifest: dict[str, Any]) -> None:
         """Write a manifest. Once it is in place the commit has taken effect, whatever fails afterwards."""
         before = set(self._expected)
@@ -216,10 +209,16 @@ class Writer:
         try:
             write_manifest(self.folder, manifest)
         except OSError as error:
-            if self._current() != manifest["checksum"]:
+            if not self._is_in_place(manifest):
                 self._expected = before
                 raise
             self._unconfirmed = error
+
+    def _is_in_place(self, manifest: dict[str, Any]) -> bool:
+        try:
+            return bool(read_manifest(self.folder)["checksum"] == manifest["checksum"])
+        except (FormatError, OSError):
+            return False
 
     def _write_model(self, model: Model) -> dict[str, Any]:
         self.folder.remove("model")  # left by a commit that failed
