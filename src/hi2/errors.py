@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+#: An error shows at most this many characters of a value.
+LONGEST_VALUE = 200
+
 
 class Error(Exception):
     """Anything hi2 refuses or cannot do."""
@@ -33,4 +36,17 @@ class MissingExtra(Error, ImportError):
 
 def invalid(name: str, must: str, got: object) -> InvalidParameter:
     """Return the error for a parameter that is not what it must be."""
-    return InvalidParameter(f"The '{name}' parameter must be {must}. Got {got} instead.")
+    try:
+        shown = str(got)
+    except Exception:  # an integer of thousands of digits has no text
+        shown = described(got)
+    return InvalidParameter(f"The '{name}' parameter must be {must}. Got {shown} instead.")
+
+
+def described(value: object) -> str:
+    """Return a value as an error shows it: its repr, cut short, or its type where it has none."""
+    try:
+        text = repr(value)
+    except Exception:  # such as an integer of thousands of digits, or a class of the caller's
+        return f"a {type(value).__name__}"
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"

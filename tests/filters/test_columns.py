@@ -128,6 +128,10 @@ def test_dates_and_numpy_numbers_become_plain():
     assert plain(datetime(2020, 1, 2, 1, tzinfo=east)) == "2020-01-01T23:00:00.000000Z"
     with pytest.raises(TypeError, match="a set"):
         plain({1})
+    for beyond in (np.datetime64("NaT"), np.datetime64(2**60, "Y"), np.datetime64(2**62, "s"), np.datetime64("10000")):
+        with pytest.raises(TypeError, match="the time"):
+            plain(beyond)
+    assert plain(np.datetime64("9999-12-31T23")) == "9999-12-31T23:00:00.000000"
 
 
 @pytest.mark.parametrize("line", [b"no JSON", b"[1]", b'{"payload": [1]}'])

@@ -112,3 +112,40 @@ def test_any_of_several_numbers_may_be_larger_than_64_bits():
         ("whole in (1e300, -5.0)", [False, False, True]),
     ]:
         assert parse(text).flags(columns).tolist() == expected, text
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.integers(-(2**63) + 1, 2**63 - 1) | st.sampled_from([2**53, 2**53 + 1, 2**63 - 1]), min_size=1),
+    st.integers()
+    | st.floats(allow_nan=False)
+    | st.sampled_from([float(2**53), float(2**63), -float(2**63), 2**63 - 1, -(2**63), 2**1023, 10**400, -(10**309)]),
+)
+def test_a_column_of_integers_compares_exactly_with_any_number(values, asked):
+    column = column_of(values)
+    for op, rule in OPERATORS.items():
+        assert compare(column, op, asked, "here").tolist() == [rule(value, asked) for value in values], op
+    assert compare_any(column, [asked, 0.5], "here").tolist() == [value == asked for value in values]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_column_of_floats_compares_with_numbers_of_any_size(sign):
+    largest = 1.7976931348623157e308
+    values = [0.5, float(2**63), 1e305, largest]
+    column = column_of([sign * value for value in values])
+    for asked in (2**63, 10**305, int(largest), 2**1023 + 1):
+        expected = [value == float(asked) for value in values]
+        assert compare(column, "==", sign * asked, "here").tolist() == expected
+        assert compare_any(column, [sign * asked, "x"][:1], "here").tolist() == expected
+    for asked in (2**1024 - 1, 10**309, 10**5000, float("inf")):
+        assert compare(column, "<" if sign > 0 else ">", sign * asked, "here").all()
+        assert not compare_any(column, [sign * asked], "here").any()
+    assert compare_any(column, [sign * largest], "here").tolist() == [False, False, False, True]
+
+
+def test_any_of_many_tags_is_found_in_one_pass_over_them():
+    rows = [["a", "b"], [], ["b"], ["c"]]
+    column = column_of(rows)
+    assert compare_any(column, ["b", *(f"x{i}" for i in range(20_000))], "here").tolist() == [True, False, True, False]
+    with pytest.raises(InvalidParameter, match="holds tags"):
+        compare_any(column, ["b", 3], "here")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import operator
-from datetime import date
+from datetime import date, datetime, timedelta, timezone
+from time import perf_counter
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 import hi2
 from hi2.errors import InvalidParameter
 from hi2.filters.columns import Columns
-from hi2.filters.expression import And, Comparison, Not, Or, check_columns, read_column
+from hi2.filters.expression import MAX_DEPTH, And, Comparison, Not, Or, check_columns, read_column
 from hi2.filters.parser import parse
 
 
@@ -101,9 +102,57 @@ def test_names_that_are_words_or_odd_are_quoted():
 
 def test_a_column_is_compared_with_plain_values_only():
     assert str(hi2.column("a") < np.float64(0.5)) == "a < 0.5"
-    for bad in (None, [1], float("nan"), object()):
+    late = datetime.max.replace(tzinfo=timezone(-timedelta(hours=1)))
+    odd = (np.datetime64("NaT"), np.datetime64(2**60, "Y"), np.timedelta64(3, "s"), np.void(b"x"), [10**5000], late)
+    for bad in (None, [1], float("nan"), np.float32("nan"), object(), hi2.column("b"), *odd):
         with pytest.raises(InvalidParameter, match="a number, a string, a boolean or a date"):
             hi2.column("a") == bad  # noqa: B015
+
+
+def test_is_in_takes_a_list():
+    for bad in (3, None, "en"):
+        with pytest.raises(InvalidParameter, match=r"'values'.*a list of values"):
+            hi2.column("a").isin(bad)
+
+
+def chain(n):
+    """n conditions joined in a loop, and how long that takes."""
+    begin = perf_counter()
+    found = hi2.column("a") == 0
+    for number in range(1, n):
+        found = found | (hi2.column("a") == number)
+    return found, perf_counter() - begin
+
+
+def test_joining_in_a_loop_takes_time_in_proportion_to_the_conditions():
+    few, many = (min(chain(n)[1] for _ in range(3)) for n in (4_000, 32_000))
+    assert many < 25 * few
+    joined, _ = chain(100_000)
+    assert (joined.depth, len(joined.parts), joined.names()) == (2, 100_000, {"a"})
+    assert joined.text.startswith("(a == 0 or a == 1 or ")
+    assert hi2.column("b").exists().flags(columns_of({"b": 1})).tolist() == [True]
+
+
+def test_sides_that_share_a_beginning_stay_apart():
+    a, b, c = (hi2.column(name) == 1 for name in "abc")
+    both = a | b
+    assert [str(both | c), str(both | a), str(both), str(c | both)] == [
+        "(a == 1 or b == 1 or c == 1)",
+        "(a == 1 or b == 1 or a == 1)",
+        "(a == 1 or b == 1)",
+        "(c == 1 or a == 1 or b == 1)",
+    ]
+
+
+def test_conditions_too_deep_inside_each_other_are_refused():
+    deep = hi2.column("a") == 1
+    for _ in range(MAX_DEPTH - 1):
+        deep = ~deep
+    assert parse(str(deep)).depth == deep.depth == MAX_DEPTH
+    assert deep.flags(columns_of({"a": 1}, {"a": 2})).tolist() == [False, True]
+    for join in (operator.invert, lambda own: own | deep, lambda own: own & (hi2.column("b") == 1)):
+        with pytest.raises(InvalidParameter, match=r"at most 100 brackets and nots inside each other\. Got 101"):
+            join(deep)
 
 
 def test_a_column_that_no_segment_has_is_refused_with_those_there_are():

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from time import perf_counter
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hi2.errors import InvalidParameter
-from hi2.filters.parser import MAX_LENGTH, parse
+from hi2.filters.expression import MAX_DEPTH, column
+from hi2.filters.parser import MAX_LENGTH, _Parser, parse
 
 
 @pytest.mark.parametrize(
@@ -81,3 +85,82 @@ def test_a_text_that_is_too_long_is_refused():
 def test_an_integer_stays_an_integer_whatever_its_size():
     assert parse("a == 9007199254740993").value == 2**53 + 1
     assert isinstance(parse("a == 1.0").value, float)
+
+
+def same(one, other):
+    """Whether two expressions are the same, node by node, with values of the same type."""
+    if type(one) is not type(other):
+        return False
+    if not one.parts:
+        return (one.name, one.op, repr(one.value)) == (other.name, other.op, repr(other.value))
+    return len(one.parts) == len(other.parts) and all(map(same, one.parts, other.parts))
+
+
+LITERALS = (
+    st.integers()
+    | st.integers(-(10**320), 10**320)
+    | st.sampled_from([2**63 - 1, 2**63, -(2**63), 2**1023, 2**1024, -(2**1024), 10**5000, -(10**5000)])
+    | st.floats(allow_nan=False)
+    | st.text()
+    | st.text("'\"\\` ")
+    | st.booleans()
+)
+NAMES = st.text(st.characters(exclude_characters="`"), min_size=1) | st.sampled_from(["not", "True", "a.b", "_", "1"])
+
+
+@settings(max_examples=300, deadline=None)
+@given(NAMES, LITERALS, st.lists(LITERALS, max_size=4))
+def test_the_text_of_any_comparison_reads_back_as_the_same_one(name, value, values):
+    own = column(name)
+    for made in (own == value, own != value, own < value, own.contains(value), own.isin(values), own.exists()):
+        assert same(parse(str(made)), made)
+        assert same(parse(str(~made & (own >= value) | made)), ~made & (own >= value) | made)
+
+
+@pytest.mark.parametrize("text", ["1e999", "-1e999", "1" + "0" * 309, "-" + "9" * 6000, "1" + "0" * 99_000])
+def test_a_number_beyond_all_others_is_infinite_and_reads_back(text):
+    expression = parse(f"a < {text}")
+    assert math.isinf(expression.value)
+    assert str(expression) == ("a < -1e999" if text.startswith("-") else "a < 1e999")
+    assert same(parse(str(expression)), expression)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a or " + "not " * (MAX_DEPTH - 1) + "b",
+        "a or b and " + "(c or d and " * 60 + "e" + ")" * 60,
+        "(" * (MAX_DEPTH - 1) + "a" + ")" * (MAX_DEPTH - 1),
+        "not " * (MAX_DEPTH - 1) + "a not in ('x')",
+    ],
+)
+def test_what_is_read_is_never_too_deep_to_be_read_again(text):
+    try:
+        expression = parse(text)
+    except InvalidParameter as error:
+        said = str(error)
+    else:
+        said = "at most 100 brackets"
+        assert same(parse(str(expression)), expression)
+    assert "at most 100 brackets" in said
+
+
+def seconds(call):
+    """The least time of three calls."""
+    times = []
+    for _ in range(3):
+        begin = perf_counter()
+        call()
+        times.append(perf_counter() - begin)
+    return min(times)
+
+
+def test_reading_and_rendering_take_time_in_proportion_to_the_text():
+    short, long = (" or ".join(["a == 1"] * n) for n in (1_200, 9_600))
+    assert MAX_LENGTH * 0.9 < len(long) < MAX_LENGTH
+    assert seconds(lambda: _Parser(long).whole()) < 25 * seconds(lambda: _Parser(short).whole())
+    assert len(parse(long).parts) == 9_600
+
+
+def test_a_list_without_values_reads_back():
+    assert same(parse("a in ()"), column("a").isin([]))

@@ -25,6 +25,8 @@ NO_INTEGER = -(2**63)
 def plain(value: Any) -> Any:
     """Return a date as ISO 8601 text, which sorts as time does, and a numpy number as Python's."""
     if isinstance(value, np.datetime64):
+        if not 1 <= value.astype("M8[Y]").astype(int) + 1970 <= 9999:
+            raise TypeError(f"the time {value}")
         value = value.astype("datetime64[us]").item() if value.dtype != np.dtype("M8[D]") else value.item()
     if isinstance(value, datetime):  # always with microseconds, so that text sorts as time does
         if value.tzinfo is None:

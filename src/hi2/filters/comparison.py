@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import bisect
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from hi2.errors import invalid
+from hi2.errors import InvalidParameter, invalid
 from hi2.filters.columns import MAX_COLUMNS, Column, kind_in_words
 from hi2.types import Array
 
@@ -31,7 +32,8 @@ def compare(column: Column, op: str, value: Any, where: str) -> Array:
     if not isinstance(value, _TAKES[column.kind]) or (isinstance(value, bool) and column.kind != "bool"):
         raise invalid("filter", f"a comparison of '{column.name}' with {kind_in_words(column.kind)}", where)
     if column.kind != "str":
-        compared: Array = _compare_numbers(column.values, op, value) & column.known()
+        own: Any = _compare_integers if column.kind == "int" else _compare_numbers
+        compared: Array = own(column.values, op, value) & column.known()
         return compared
     begin = bisect.bisect_left(column.words, str(value))
     end = begin + (begin < len(column.words) and column.words[begin] == value)
@@ -51,49 +53,99 @@ def compare(column: Column, op: str, value: Any, where: str) -> Array:
 
 def compare_any(column: Column, values: Sequence[Any], where: str) -> Array:
     """Return which documents have one of these values, or one of these tags."""
-    if column.kind in ("tags", "other", "bool") or not values:
-        found = np.zeros(len(column.values) if column.offsets is None else len(column.offsets) - 1, bool)
-        for value in values:
-            found |= compare(column, "contains" if column.kind == "tags" else "==", value, where)
+    if not values:
+        return np.zeros(len(column.values) if column.offsets is None else len(column.offsets) - 1, bool)
+    if column.kind in ("other", "bool"):
+        found: Array = np.logical_or.reduce([compare(column, "==", value, where) for value in _distinct(values)])
         return found
+    takes = _TAKES.get(column.kind, (str,))
     for value in values:
-        if not isinstance(value, _TAKES[column.kind]) or isinstance(value, bool):
+        if not isinstance(value, takes) or isinstance(value, bool):
+            if column.kind == "tags":
+                raise _not_a_tag(column, where)
             raise invalid("filter", f"a comparison of '{column.name}' with {kind_in_words(column.kind)}", where)
-    if column.kind == "str":
-        places = [bisect.bisect_left(column.words, value) for value in values]
-        wanted: Any = [
-            at for at, v in zip(places, values, strict=True) if at < len(column.words) and column.words[at] == v
-        ]
+    if column.kind in ("str", "tags"):
+        wanted: Any = [at for value in values if (at := _place(column.words, value)) is not None]
     else:
         wanted = [number for value in values if (number := _as_stored(value, column.kind)) is not None]
-    among: Array = np.isin(column.values, np.array(wanted, column.values.dtype)) & column.known()
+    among: Array = np.isin(column.values, np.array(wanted, column.values.dtype))
+    if column.offsets is not None:
+        return _any_per_document(among, column.offsets)
+    among &= column.known()
     return among
 
 
-def _as_stored(value: int | float, kind: str) -> int | float | None:
+def as_float(value: float) -> float:
+    """Return a number as the nearest float; an integer beyond all of them is infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _distinct(values: Sequence[Any]) -> list[Any]:
+    """Each value once; true and 1 are two."""
+    return list({(type(value), value): value for value in values}.values())
+
+
+def _place(words: Sequence[str], word: str) -> int | None:
+    """Where a word is among sorted words; None if it is not."""
+    at = bisect.bisect_left(words, word)
+    return at if at < len(words) and words[at] == word else None
+
+
+def _as_stored(value: float, kind: str) -> float | None:
     """Return a number as a column of this kind stores it; None if it cannot."""
     if kind == "float":
-        return float(value) if abs(value) < 2**1023 else None
+        return as_float(value)
     if isinstance(value, float) and not value.is_integer():
         return None
     return int(value) if -(2**63) < value < 2**63 else None
 
 
+def _not_a_tag(column: Column, where: str) -> InvalidParameter:
+    return invalid("filter", f"contains with a string: '{column.name}' holds tags", where)
+
+
 def _compare_tags(column: Column, op: str, value: Any, where: str) -> Array:
     if op != "contains" or not isinstance(value, str):
-        raise invalid("filter", f"contains with a string: '{column.name}' holds tags", where)
-    at = bisect.bisect_left(column.words, value)
-    hits = column.values == at if at < len(column.words) and column.words[at] == value else np.zeros(len(column.values))
+        raise _not_a_tag(column, where)
+    at = _place(column.words, value)
+    hits = np.zeros(len(column.values), bool) if at is None else column.values == at
+    return _any_per_document(hits, column.offsets if column.offsets is not None else np.zeros(1, np.int64))
+
+
+def _any_per_document(hits: Array, offsets: Array) -> Array:
+    """Whether one of the tags of each document is a hit."""
     counts = np.append(0, np.cumsum(hits))
-    offsets = column.offsets if column.offsets is not None else np.zeros(1, np.int64)
     tagged: Array = counts[offsets[1:]] > counts[offsets[:-1]]
     return tagged
 
 
-def _compare_numbers(values: Array, op: str, value: Any) -> Array:
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        value = float(value) if abs(value) < 10**300 else np.inf * (1 if value > 0 else -1)
+_COMPARE = {
+    "==": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
+
+
+def _compare_numbers(values: Array, op: str, value: float) -> Array:
+    """Compare as floats: a column of floats holds every number as the nearest one."""
     with np.errstate(invalid="ignore"):
-        compare = {"==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater}
-        compared: Array = compare.get(op, np.greater_equal)(values, value)
+        compared: Array = _COMPARE[op](values, as_float(value) if values.dtype == np.float64 else value)
         return compared
+
+
+def _compare_integers(values: Array, op: str, value: float) -> Array:
+    """Compare exactly, which a conversion to floats would not: they differ beyond 2⁵³."""
+    if not -(2**63) < value < 2**63:
+        always = ("!=", "<", "<=") if value > 0 else ("!=", ">", ">=")
+        return np.full(len(values), op in always)
+    if op in ("==", "!=") and value != math.floor(value):
+        return np.full(len(values), op == "!=")
+    bound = math.ceil(value) if op in ("<", ">=") else math.floor(value)
+    compared: Array = _COMPARE[op](values, bound)
+    return compared

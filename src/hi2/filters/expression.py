@@ -10,7 +10,7 @@ import json
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, reduce
@@ -18,44 +18,68 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hi2.errors import InvalidParameter, invalid
+from hi2.errors import InvalidParameter, described, invalid
 from hi2.filters.columns import Column, Columns, plain
-from hi2.filters.comparison import compare, compare_any
+from hi2.filters.comparison import as_float, compare, compare_any
 from hi2.types import Array
 
 #: A column's name that needs no quotes, and the words that are never one.
 NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 WORDS = {"and", "or", "not", "in", "contains", "exists", "true", "false"}
+#: Conditions are at most this deep inside each other, so that every one can be read back from its text.
+MAX_DEPTH = 100
+TOO_DEEP = f"at most {MAX_DEPTH} brackets and nots inside each other"
 
 
 class Expression(ABC):
     """A condition on a document. Combine conditions with ``&``, ``|`` and ``~``."""
+
+    @property
+    @abstractmethod
+    def depth(self) -> int:
+        """How many conditions are inside each other."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> tuple[Expression, ...]:
+        """The conditions it is made of."""
 
     @abstractmethod
     def flags(self, columns: Columns) -> Array:
         """Return one boolean per document of a segment: whether the condition holds."""
 
     @abstractmethod
-    def names(self) -> set[str]:
-        """Return the columns it refers to."""
-
-    @abstractmethod
-    def render(self) -> str:
-        """Return the condition as text that ``parse`` reads."""
+    def write(self, out: list[str]) -> None:
+        """Append the condition as text that ``parse`` reads, in pieces."""
 
     @cached_property
     def text(self) -> str:
         """The condition as text, rendered once: results are cached by it."""
-        return self.render()
+        out: list[str] = []
+        self.write(out)
+        return "".join(out)
+
+    def comparisons(self) -> Iterator[Comparison]:
+        """Yield the comparisons it is made of."""
+        waiting: list[Expression] = [self]
+        while waiting:
+            own = waiting.pop()
+            if isinstance(own, Comparison):
+                yield own
+            waiting.extend(reversed(own.parts))
+
+    def names(self) -> set[str]:
+        """Return the columns it refers to."""
+        return {own.name for own in self.comparisons()}
 
     def __str__(self) -> str:
         return self.text
 
     def __and__(self, other: Expression) -> Expression:
-        return join(And, self, _expression(other))
+        return And((self, _expression(other)))
 
     def __or__(self, other: Expression) -> Expression:
-        return join(Or, self, _expression(other))
+        return Or((self, _expression(other)))
 
     def __invert__(self) -> Expression:
         return Not(self)
@@ -72,6 +96,16 @@ class Comparison(Expression):
     op: str
     value: Any = None
 
+    @property
+    def depth(self) -> int:
+        """One."""
+        return 1
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        """None: it is not made of others."""
+        return ()
+
     def flags(self, columns: Columns) -> Array:
         """Return which documents compare like this; those without a value never do."""
         column = columns.by_name.get(self.name)
@@ -80,45 +114,62 @@ class Comparison(Expression):
         if self.op == "exists":
             return column.known()
         if self.op != "in":
-            return compare(column, self.op, self.value, str(self))
-        return compare_any(column, self.value, str(self))
+            return compare(column, self.op, self.value, self.text)
+        return compare_any(column, self.value, self.text)
 
-    def names(self) -> set[str]:
-        """Return the one column."""
-        return {self.name}
-
-    def render(self) -> str:
-        """Return the condition as text."""
+    def write(self, out: list[str]) -> None:
+        """Append the comparison as text."""
         name = self.name if NAME.fullmatch(self.name) and self.name.lower() not in WORDS else f"`{self.name}`"
         if self.op == "exists":
-            return f"{name} exists"
-        if self.op == "==" and self.value is True:
-            return name
-        if self.op == "in":
-            return f"{name} in ({', '.join(map(_literal, self.value))})"
-        return f"{name} {self.op} {_literal(self.value)}"
+            out.append(f"{name} exists")
+        elif self.op == "==" and self.value is True:
+            out.append(name)
+        elif self.op == "in":
+            out.append(f"{name} in ({', '.join(map(_literal, self.value))})")
+        else:
+            out.append(f"{name} {self.op} {_literal(self.value)}")
 
 
 @dataclass(frozen=True, eq=False)
 class Joined(Expression):
-    """Several conditions joined by one word."""
+    """Several conditions joined by one word. Joining is cheap: sides are looked into when the parts are needed."""
 
-    parts: tuple[Expression, ...]
+    sides: tuple[Expression, ...]
     word: ClassVar[str]
     join: ClassVar[Any]
+
+    def __post_init__(self) -> None:
+        _check_depth(self)
+
+    @cached_property
+    def depth(self) -> int:
+        """How many conditions are inside each other; a side joined by the same word is not inside."""
+        return max(side.depth + (type(side) is not type(self)) for side in self.sides)
+
+    @cached_property
+    def parts(self) -> tuple[Expression, ...]:
+        """The conditions in order; those of a side joined by the same word are not nested."""
+        found: list[Expression] = []
+        waiting: list[Expression] = [self]
+        while waiting:
+            own = waiting.pop()
+            if isinstance(own, Joined) and type(own) is type(self):
+                waiting.extend(reversed(own.sides))
+            else:
+                found.append(own)
+        return tuple(found)
 
     def flags(self, columns: Columns) -> Array:
         """Return which documents meet the joined conditions."""
         found: Array = reduce(type(self).join, (part.flags(columns) for part in self.parts))
         return found
 
-    def names(self) -> set[str]:
-        """Return the columns of all conditions."""
-        return set().union(*(part.names() for part in self.parts))
-
-    def render(self) -> str:
-        """Return the condition as text."""
-        return f"({f' {self.word} '.join(map(str, self.parts))})"
+    def write(self, out: list[str]) -> None:
+        """Append the conditions as text, in brackets."""
+        for number, part in enumerate(self.parts):
+            out.append(f" {self.word} " if number else "(")
+            part.write(out)
+        out.append(")")
 
 
 class And(Joined):
@@ -141,17 +192,27 @@ class Not(Expression):
 
     inner: Expression
 
+    def __post_init__(self) -> None:
+        _check_depth(self)
+
+    @cached_property
+    def depth(self) -> int:
+        """How many conditions are inside each other."""
+        return self.inner.depth + 1
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        """The inner condition."""
+        return (self.inner,)
+
     def flags(self, columns: Columns) -> Array:
         """Return the documents that do not meet the inner condition."""
         return ~self.inner.flags(columns)
 
-    def names(self) -> set[str]:
-        """Return the columns of the inner condition."""
-        return self.inner.names()
-
-    def render(self) -> str:
-        """Return the condition as text."""
-        return f"not {self.inner}"
+    def write(self, out: list[str]) -> None:
+        """Append the condition as text."""
+        out.append("not ")
+        self.inner.write(out)
 
 
 class ColumnName:
@@ -161,7 +222,7 @@ class ColumnName:
 
     def __init__(self, name: str) -> None:
         if not isinstance(name, str) or not name or "`" in name:
-            raise invalid("name", "a column's name, without backquotes", repr(name))
+            raise invalid("name", "a column's name, without backquotes", described(name))
         self._name = name
 
     def __eq__(self, value: object) -> Expression:  # type: ignore[override]
@@ -188,14 +249,16 @@ class ColumnName:
 
     def isin(self, values: Iterable[Any]) -> Expression:
         """Return the condition that the value, or one of the tags, is among these."""
-        return Comparison(self._name, "in", tuple(_value(value) for value in values))
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            raise invalid("values", "a list of values", described(values))
+        return Comparison(self._name, "in", tuple(comparable(value) for value in values))
 
     def exists(self) -> Expression:
         """Return the condition that a document has a value."""
         return Comparison(self._name, "exists")
 
     def _compared(self, op: str, value: Any) -> Expression:
-        return Comparison(self._name, op, _value(value))
+        return Comparison(self._name, op, comparable(value))
 
 
 def column(name: str) -> ColumnName:
@@ -212,29 +275,37 @@ def check_columns(expression: Expression, segments: Sequence[Columns]) -> None:
         raise invalid("filter", f"over columns of the payload ({listed})", f"'{missing[0]}' in {expression}")
 
 
-def join(kind: type[Joined], left: Expression, right: Expression) -> Expression:
-    """Return both sides as one expression; a side that is joined by the same word is not nested."""
-    parts = [part for side in (left, right) for part in (side.parts if isinstance(side, kind) else (side,))]
-    return kind(tuple(parts))
+def _check_depth(expression: Expression) -> None:
+    if expression.depth > MAX_DEPTH:
+        raise invalid("filter", TOO_DEEP, expression.depth)
 
 
 def _expression(value: object) -> Expression:
     if not isinstance(value, Expression):
-        raise invalid("filter", "an expression on both sides of & and |; put comparisons in brackets", repr(value))
+        raise invalid("filter", "an expression on both sides of & and |; put comparisons in brackets", described(value))
     return value
 
 
-def _value(value: Any) -> Any:
+def comparable(value: Any) -> Any:
+    """Return what a column can be compared with. An integer beyond every float is infinite: no column has as much."""
+    given = value
     if isinstance(value, (date, np.generic)):
-        value = plain(value)
+        try:
+            value = plain(value)
+        except (TypeError, ValueError, OverflowError):  # not a time, or one beyond the calendar
+            value = None
     if not isinstance(value, (bool, int, float, str)) or (isinstance(value, float) and math.isnan(value)):
-        raise invalid("filter", "a comparison with a number, a string, a boolean or a date", repr(value))
+        raise invalid("filter", "a comparison with a number, a string, a boolean or a date", described(given))
+    if isinstance(value, int) and math.isinf(as_float(value)):
+        return as_float(value)
     return value
 
 
 def _literal(value: Any) -> str:
     if isinstance(value, str):
         return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    if isinstance(value, float) and math.isinf(value):
+        return "1e999" if value > 0 else "-1e999"
     return json.dumps(value)
 
 

@@ -7,22 +7,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from hi2.errors import InvalidParameter, invalid
-from hi2.filters.expression import WORDS, And, Comparison, Expression, Not, Or, join
+from hi2.filters.expression import MAX_DEPTH, TOO_DEEP, WORDS, And, Comparison, Expression, Not, Or, comparable
 
-#: Deeper nesting and longer texts are refused.
-MAX_DEPTH, MAX_LENGTH = 100, 100_000
+#: Longer texts are refused.
+MAX_LENGTH = 100_000
+#: Integers of more digits are read as floats, which are then infinite.
+MAX_DIGITS = 400
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)|(?P<op>==|!=|<=|>=|<|>|=|\(|\)|,)"
     r"|(?P<string>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")|`(?P<quoted>[^`]+)`|(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*))",
     re.DOTALL,
 )
+_SPACE = re.compile(r"\s*")
+_INTEGER = re.compile(rf"[-+]?\d{{1,{MAX_DIGITS}}}")
 
 
 def parse(text: str) -> Expression:
@@ -69,7 +73,7 @@ class _Parser:
         while at < end:
             match = _TOKEN.match(self._text, at)
             if match is None:
-                at += len(self._text[at:]) - len(self._text[at:].lstrip())
+                at = _SPACE.match(self._text, at).end()  # type: ignore[union-attr]
                 what = "a closing quote" if self._text[at] in "'\"`" else "a column, a value or an operator"
                 raise self._error(what, at)
             kind = str(match.lastgroup)
@@ -101,22 +105,26 @@ class _Parser:
         return InvalidParameter(f"{said}\n  {line}\n  {mark}")
 
     def _or(self) -> Expression:
-        found = self._and()
-        while self._take("or"):
-            found = join(Or, found, self._and())
-        return found
+        sides: list[Expression] = []
+        while True:
+            parts = [self._not()]
+            while self._take("and"):
+                parts.append(self._not())
+            sides.append(parts[0] if len(parts) == 1 else self._nested(And, tuple(parts)))
+            if not self._take("or"):
+                return sides[0] if len(sides) == 1 else self._nested(Or, tuple(sides))
 
-    def _and(self) -> Expression:
-        found = self._not()
-        while self._take("and"):
-            found = join(And, found, self._not())
-        return found
+    def _nested(self, kind: Callable[[Any], Expression], inner: Any) -> Expression:
+        try:
+            return kind(inner)
+        except InvalidParameter:
+            raise self._error(TOO_DEEP) from None
 
     def _not(self) -> Expression:
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise self._error(f"at most {MAX_DEPTH} brackets and nots inside each other")
-        found = Not(self._not()) if self._take("not") else self._condition()
+            raise self._error(TOO_DEEP)
+        found = self._nested(Not, self._not()) if self._take("not") else self._condition()
         self._depth -= 1
         return found
 
@@ -143,7 +151,7 @@ class _Parser:
             return Comparison(name, "in", self._values())
         if self._peek("not") and self._next + 1 < len(self._tokens) and self._tokens[self._next + 1].text == "in":
             self._next += 2
-            return Not(Comparison(name, "in", self._values()))
+            return self._nested(Not, Comparison(name, "in", self._values()))
         compared = self._take("==", "=", "!=", "<", "<=", ">", ">=")
         if compared is None:
             return Comparison(name, "==", True)
@@ -159,11 +167,11 @@ class _Parser:
     def _values(self) -> tuple[Any, ...]:
         if not self._take("("):
             raise self._error("an opening bracket")
-        values = [self._value()]
-        while self._take(","):
-            if self._peek(")"):
-                break
+        values: list[Any] = []
+        while not self._peek(")"):
             values.append(self._value())
+            if not self._take(","):
+                break
         if not self._take(")"):
             raise self._error("a comma or a closing bracket")
         return tuple(values)
@@ -176,5 +184,5 @@ class _Parser:
         if token.kind == "string":
             return re.sub(r"\\(.)", r"\1", token.text[1:-1], flags=re.DOTALL)
         if token.kind == "number":
-            return int(token.text) if re.fullmatch(r"[-+]?\d{1,400}", token.text) else float(token.text)
+            return comparable(int(token.text) if _INTEGER.fullmatch(token.text) else float(token.text))
         return token.text == "true"
