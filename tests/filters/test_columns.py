@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import date, datetime, timedelta, timezone
+from time import perf_counter
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 import hi2
 from hi2.errors import InvalidParameter
-from hi2.filters.columns import Columns, kind_of, plain
+from hi2.filters.columns import MAX_COLUMNS, MAX_KNOWN_KEYS, Columns, kind_of, plain
 from payloads import payload_of
 
 VECTORS = np.eye(3, dtype=np.float32)
@@ -72,13 +73,133 @@ def test_the_columns_of_any_payload_can_be_read_back(rows):
             assert found == (float(expected) if column.kind == "float" and expected is not None else expected)
 
 
-def test_a_filter_on_a_key_beyond_the_column_limit_is_a_clear_error():
-    payload = [{f"k{i}": 1 for i in range(300)}, {"k299": 1}]
-    index = hi2.HybridIndex.build(VECTORS[:2], TEXTS[:2], payload=payload, progress=False)
-    assert index.search(VECTORS[0], filter="k3 == 1").ids.tolist() == [0]
-    with pytest.raises(InvalidParameter, match="256 columns before it"):
-        index.search(VECTORS[0], filter="k299 == 1")
-    hi2.HybridIndex.build(VECTORS[:2], TEXTS[:2], payload=[{"x": 10**400}, {"x": 1}], progress=False)
+def numbered(begin, end):
+    return {f"k{i}": i for i in range(begin, end)}
+
+
+def test_a_key_beyond_the_first_256_is_stored_but_is_no_column(tmp_path):
+    payload = [{**numbered(0, 1500), "nested": {}}, {"k299": 1}]
+    hi2.HybridIndex.build(VECTORS[:2], TEXTS[:2], payload=payload, path=tmp_path / "a", progress=False).close()
+    index = hi2.HybridIndex.open(tmp_path / "a")
+    assert index.get(0)["payload"] == payload[0]
+    assert index.search(VECTORS[0], filter="k255 == 255").ids.tolist() == [0]
+    for call in (
+        {"filter": "k299 == 1"},
+        {"filter": "k256 exists"},
+        {"filter": "not k1499 in (1, 2)"},
+        {"filter": "nested exists"},
+        {"group_by": "k299"},
+    ):
+        with pytest.raises(InvalidParameter, match=r"only the first 256 keys.*Got '\w+', which is not one of them"):
+            index.search(VECTORS[0], **call)
+    with pytest.raises(InvalidParameter, match=r"over columns of the payload \(k0, k1, k10, .* and 226 more\)"):
+        index.search(VECTORS[0], filter="nobody == 1")
+    columns = [path for path in (tmp_path / "a").rglob("column*") if path.suffix == ".npy"]
+    assert len(columns) == MAX_COLUMNS
+    index.verify()
+
+
+def test_keys_of_several_types_take_no_file():
+    columns = Columns.of_lines([b'{"payload": {"a": 1, "b": {}, "c": "x"}}', b'{"payload": {"a": "x"}}'], np.arange(2))
+    assert set(columns.arrays()) == {"columns.json", "column_2.npy", "column_2_ends.npy", "column_2_words.npy"}
+    again = Columns.read(columns.arrays(), 2)
+    assert [(own.name, own.kind) for own in again.by_name.values()] == [("a", "other"), ("b", "other"), ("c", "str")]
+
+
+def test_a_key_that_is_a_column_in_one_segment_only_is_refused(tmp_path):
+    index = hi2.HybridIndex.build(VECTORS, TEXTS, payload=[numbered(0, 200)] * 3, progress=False, path=tmp_path / "a")
+    index.add(VECTORS[:1], TEXTS[:1], payload=[{**numbered(200, 456), "k7": 1, "k456": 2}])
+    assert len(index._index.state.snapshot.segments) == 2
+    assert sorted(index.search(VECTORS[0], filter="k300 == 300 or k8 == 8").ids.tolist()) == [0, 1, 2, 3]
+    for name in ("k7", "k456"):
+        for call in ({"filter": f"{name} >= 0"}, {"group_by": name}):
+            with pytest.raises(InvalidParameter, match=f"Got '{name}', which is not one of them"):
+                index.search(VECTORS[0], **call)
+
+
+def test_a_merge_keeps_all_columns_unless_there_are_too_many():
+    index = hi2.HybridIndex.build(VECTORS, TEXTS, payload=[numbered(0, 200)] * 3, progress=False)
+    index.add(VECTORS[:1], TEXTS[:1], payload=[numbered(190, 256)])
+    index.merge()
+    (live,) = index._index.state.snapshot.segments
+    assert list(live.segment.columns.by_name) == list(numbered(0, 256))
+    assert index.search(VECTORS[0], filter="k199 == 199 and k255 exists").ids.tolist() == [3]
+    index.add(VECTORS[:1], TEXTS[:1], payload=[numbered(250, 258)])
+    index.merge()
+    (live,) = index._index.state.snapshot.segments
+    assert list(live.segment.columns.by_name) == list(numbered(0, 256))
+    assert live.segment.columns.beyond == ("k256", "k257")
+
+
+def test_of_very_many_keys_only_some_are_known_by_name():
+    rows = [numbered(begin, begin + 50) for begin in range(0, 20_000, 50)]
+    columns = Columns.of_payloads(rows, np.arange(len(rows)))
+    last = MAX_COLUMNS + MAX_KNOWN_KEYS
+    assert (len(columns.by_name), columns.more) == (MAX_COLUMNS, True)
+    assert columns.beyond == tuple(numbered(MAX_COLUMNS, last))
+    again = Columns.read(columns.arrays(), len(rows))
+    assert (again.beyond, again.more) == (columns.beyond, True)
+    for name in (f"k{last - 1}", f"k{last}", "nobody"):  # which of the last two has values is not known
+        with pytest.raises(InvalidParameter, match=r"the first 256 keys"):
+            again.find(name, "filter")
+    exactly = Columns.of_payloads([numbered(0, last)], np.arange(1))
+    assert (len(exactly.beyond), exactly.more) == (MAX_KNOWN_KEYS, False)
+    assert exactly.find("nobody", "filter") is None
+
+
+def test_columns_of_format_version_1_are_read():
+    """That version lists every key, and has an empty array for those that cannot be filtered on."""
+    rows = [{**numbered(0, 255), "odd": {}, "later": 1, "last": 2}]
+    columns = Columns.of_payloads(rows, np.arange(1))
+    stored = columns.arrays()
+    listed = [*json.loads(stored["columns.json"].tobytes())["columns"]]
+    listed += [{"name": name, "kind": "other"} for name in ("later", "last")]
+    stored["columns.json"] = np.frombuffer(json.dumps(listed).encode(), np.uint8)
+    for number in (255, 256, 257):
+        stored[f"column_{number}.npy"] = np.zeros(0, np.uint8)
+    again = Columns.read(stored, 1)
+    assert list(again.by_name) == [*numbered(0, 255), "odd"]
+    assert (again.beyond, again.more) == (("later", "last"), False)
+    assert again.by_name["k254"].value(0) == 254
+    listed += [{"name": f"x{i}", "kind": "other"} for i in range(MAX_KNOWN_KEYS)]
+    stored["columns.json"] = np.frombuffer(json.dumps(listed).encode(), np.uint8)
+    assert Columns.read(stored, 1).more
+
+
+def test_odd_keys_are_stored_and_can_be_filtered_on(tmp_path):
+    odd = ["", "a`b", "\0", "__proto__", "a\nb", "x" * 100_000, "\u202e", "null", "'", "in", "1", " "]
+    payload = [dict.fromkeys(odd, i) for i in range(3)]
+    hi2.HybridIndex.build(VECTORS, TEXTS, payload=payload, progress=False).save(tmp_path / "a")
+    index = hi2.HybridIndex.open(tmp_path / "a")
+    index.verify()
+    assert [own["payload"] for own in index.get([0, 1, 2])] == payload
+    for name in odd[2:]:
+        assert index.search(VECTORS[0], filter=hi2.column(name) == 1).ids.tolist() == [1]
+        if len(name) < 1000:
+            assert index.search(VECTORS[0], filter=f"`{name}` == 2").ids.tolist() == [2]
+    assert index.search(VECTORS[0], group_by="", k=3).groups.tolist() == [0, 1, 2]
+    with pytest.raises(InvalidParameter, match="over columns of the payload") as caught:
+        index.search(VECTORS[0], filter="nobody == 1")
+    assert len(str(caught.value)) < 1000
+
+
+def test_many_keys_cost_little_more_than_reading_them():
+    lines = [json.dumps({"payload": {f"k{j}": i + j for j in range(1500)}}).encode() for i in range(300)]
+    reading, making = [], []
+    for _ in range(3):
+        begin = perf_counter()
+        for line in lines:
+            json.loads(line)
+        middle = perf_counter()
+        Columns.of_lines(lines, np.arange(len(lines)))
+        reading.append(middle - begin)
+        making.append(perf_counter() - middle)
+    assert min(making) < 5 * min(reading)
+
+
+def test_an_integer_too_large_for_a_column_is_stored():
+    index = hi2.HybridIndex.build(VECTORS[:2], TEXTS[:2], payload=[{"x": 10**400}, {"x": 1}], progress=False)
+    assert index.get(0)["payload"] == {"x": 10**400}
 
 
 @pytest.mark.parametrize(
@@ -144,6 +265,14 @@ def test_a_damaged_line_is_named(line):
     "change",
     [
         {"columns.json": np.frombuffer(b"no JSON", np.uint8)},
+        {"columns.json": np.frombuffer(b"[" * 100_000, np.uint8)},
+        {"columns.json": np.frombuffer(b'{"columns": [], "beyond": [1], "more": false}', np.uint8)},
+        {"columns.json": np.frombuffer(b'{"columns": [], "beyond": ["a", "a"], "more": false}', np.uint8)},
+        {"columns.json": np.frombuffer(b'{"columns": [], "beyond": [], "more": 1}', np.uint8)},
+        {"columns.json": np.frombuffer(b'[{"name": 1, "kind": "int"}]', np.uint8)},
+        {"columns.json": np.frombuffer(b'[{"name": "n", "kind": "date"}]', np.uint8)},
+        {"columns.json": np.frombuffer(b"3", np.uint8)},
+        {"column_2.npy": np.zeros(3, np.float64)},
         {"columns.json": None},
         {"column_0.npy": np.zeros(2, np.int64)},
         {"column_0.npy": np.zeros(3, np.int32)},

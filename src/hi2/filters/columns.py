@@ -13,13 +13,16 @@ from typing import Any
 import numpy as np
 
 from hi2.data.ragged import Ragged
-from hi2.errors import FormatError, invalid
+from hi2.errors import FormatError, described, invalid
 from hi2.types import I64, Array
 
-#: A payload may have more keys than this, but only the first ones can be filtered on.
+#: A payload may have more keys than this, but only the first ones are columns, which can be filtered on.
 MAX_COLUMNS = 256
+#: Of the keys that are no columns, this many are known by name.
+MAX_KNOWN_KEYS = 4096
 #: The value of an integer column where a document has none.
 NO_INTEGER = -(2**63)
+_LARGEST_INTEGER = 2**63 - 1
 
 
 def plain(value: Any) -> Any:
@@ -65,30 +68,48 @@ def _payload(line: bytes) -> Mapping[str, Any]:
     raise FormatError("The index is damaged: stored.jsonl has a payload that is not an object.")
 
 
+#: The kinds of values that their type alone decides; JSON has no other types of these.
+_KIND_OF_TYPE = {bool: "bool", float: "float", str: "str"}
+
+
 class _ColumnBuilder:
     """The values of one key so far: rows that have one, and their values or codes of words."""
 
-    def __init__(self, kind: str | None = None) -> None:
-        self.kind = kind
+    def __init__(self) -> None:
+        self.kind: str | None = None
         self.rows = array("q")
         self.values: Any = array("q")
         self.words: dict[str, int] = {}
 
     def add(self, row: int, value: Any) -> None:
-        kind = kind_of(value)
-        if self.kind is None:
-            self.kind = kind
-            self.values = array("d" if kind == "float" else "q")
-        elif self.kind != kind:
-            if {self.kind, kind} != {"int", "float"}:
-                self.kind = "other"
-            elif self.kind == "int":
-                self.kind, self.values = "float", array("d", self.values)
         if self.kind == "other":
             return
-        for own in value if kind == "tags" else (value,):
-            self.rows.append(row)
-            self.values.append(self.words.setdefault(own, len(self.words)) if isinstance(own, str) else own)
+        if type(value) is int and NO_INTEGER < value <= _LARGEST_INTEGER:
+            kind = "int"
+        else:
+            kind = _KIND_OF_TYPE.get(type(value)) or kind_of(value)
+        if self.kind != kind and not self._admit(kind):
+            return
+        if kind == "str":
+            value = self.words.setdefault(value, len(self.words))
+        elif kind == "tags":
+            self.rows.extend([row] * len(value))
+            self.values.extend([self.words.setdefault(tag, len(self.words)) for tag in value])
+            return
+        self.rows.append(row)
+        self.values.append(value)
+
+    def _admit(self, kind: str) -> bool:
+        """Become the kind that also holds values of another; return whether there is one."""
+        if self.kind is None and kind != "other":
+            self.kind = kind
+            self.values = array("d" if kind == "float" else "q")
+        elif {self.kind, kind} != {"int", "float"}:
+            self.kind = "other"
+            self.rows, self.values, self.words = array("q"), array("q"), {}
+        elif kind == "float":
+            self.kind, self.values = "float", array("d", self.values)
+        return self.kind != "other"
 
 
 @dataclass(frozen=True)
@@ -105,7 +126,7 @@ class Column:
         """Return which documents have a value."""
         known: Array
         if self.kind == "other":
-            raise invalid("filter", "on columns of one type", f"'{self.name}', which has several, or nested data")
+            raise invalid("filter", "on columns of one type", f"'{self.name}', which has several, or nested data,")
         if self.offsets is not None:
             known = np.diff(self.offsets) > 0
         elif self.kind == "float":
@@ -133,30 +154,63 @@ def kind_in_words(kind: str) -> str:
 
 
 class Columns:
-    """The columns of one segment."""
+    """The columns of one segment, and what is known of the keys that are no columns.
 
-    def __init__(self, n_docs: int, columns: Iterable[Column]) -> None:
+    ``beyond`` are keys that came after the first ``MAX_COLUMNS``; ``more`` says that there are still others.
+    """
+
+    def __init__(self, n_docs: int, columns: Iterable[Column], beyond: Iterable[str] = (), *, more: bool = False):
         self.n_docs = n_docs
         self.by_name = {column.name: column for column in columns}
+        self.beyond = tuple(beyond)
+        self.more = more
+        self._beyond = frozenset(self.beyond)
+
+    def find(self, name: str, parameter: str) -> Column | None:
+        """Return a column, None where no document has the key; refuse a key that may have values but is no column."""
+        column = self.by_name.get(name)
+        if column is None and (self.more or name in self._beyond):
+            must = f"about columns: only the first {MAX_COLUMNS} keys of the payload are (nest other data in one key)"
+            raise invalid(parameter, must, f"{described(name)}, which is not one of them,")
+        return column
 
     @classmethod
     def of_lines(cls, lines: Iterable[bytes], docs: I64) -> Columns:
         """Return the columns of stored JSON lines in order of arrival; ``docs`` is the document of every row."""
+        return cls.of_payloads(map(_payload, lines), docs)
+
+    @classmethod
+    def of_payloads(cls, payloads: Iterable[Mapping[str, Any]], docs: I64) -> Columns:
+        """Return the columns of payloads in order of arrival: the first keys that have a value, by first appearance."""
         builders: dict[str, _ColumnBuilder] = {}
-        for row, line in enumerate(lines):
-            for name, value in _payload(line).items():
-                if value is not None:
-                    builders.setdefault(name, _ColumnBuilder("other" if len(builders) >= MAX_COLUMNS else None)).add(
-                        row, value
-                    )
-        return cls(len(docs), [_finish(name, own, docs) for name, own in builders.items()])
+        known: dict[str, None] = {}  # the columns, then keys that are none
+        more = False
+        for row, payload in enumerate(payloads):
+            if not more and not payload.keys() <= known.keys():
+                for name, value in payload.items():
+                    if value is None or name in known:
+                        continue
+                    if len(known) < MAX_COLUMNS:
+                        builders[name] = _ColumnBuilder()
+                    elif len(known) == MAX_COLUMNS + MAX_KNOWN_KEYS:
+                        more = True
+                        break
+                    known[name] = None
+            for name in builders.keys() & payload.keys():
+                if (value := payload[name]) is not None:
+                    builders[name].add(row, value)
+        columns = [_finish(name, own, docs) for name, own in builders.items()]
+        return cls(len(docs), columns, list(known)[MAX_COLUMNS:], more=more)
 
     def arrays(self) -> dict[str, Array]:
         """Return what is stored: a list of the columns, and the arrays of each by its number."""
         listed = [{"name": column.name, "kind": column.kind} for column in self.by_name.values()]
-        header = json.dumps(listed, ensure_ascii=False).encode()
+        content = {"columns": listed, "beyond": self.beyond, "more": self.more}
+        header = json.dumps(content, ensure_ascii=False).encode()
         stored: dict[str, Array] = {"columns.json": np.frombuffer(header, np.uint8)}
         for number, column in enumerate(self.by_name.values()):
+            if column.kind == "other":
+                continue
             stored[f"column_{number}.npy"] = column.values
             if column.offsets is not None:
                 stored[f"column_{number}_offsets.npy"] = column.offsets
@@ -169,10 +223,26 @@ class Columns:
     def read(cls, arrays: Mapping[str, Array], n_docs: int) -> Columns:
         """Return the columns that were stored."""
         try:
-            listed = json.loads(arrays["columns.json"].tobytes())
-            return cls(n_docs, [_read(number, own, arrays, n_docs) for number, own in enumerate(listed)])
+            listed, beyond, more = _read_header(arrays["columns.json"].tobytes())
+            columns = [_read(number, name, kind, arrays, n_docs) for number, (name, kind) in enumerate(listed)]
+            return cls(n_docs, columns, beyond, more=more)
         except (KeyError, TypeError, ValueError, IndexError, RecursionError) as error:
             raise FormatError(f"The index is damaged: its payload columns cannot be read ({error}).") from error
+
+
+def _read_header(data: bytes) -> tuple[list[tuple[str, str]], list[str], bool]:
+    """The names and kinds of the columns, the names of keys that are none, and whether there are more of them."""
+    content = json.loads(data)
+    if isinstance(content, list):  # format version 1 lists every key
+        names = [own["name"] for own in content[MAX_COLUMNS:]]
+        content = {"columns": content[:MAX_COLUMNS], "beyond": names[:MAX_KNOWN_KEYS]}
+        content["more"] = len(names) > MAX_KNOWN_KEYS
+    listed = [(own["name"], own["kind"]) for own in content["columns"]]
+    beyond, more = content["beyond"], content["more"]
+    names = [*(name for name, _ in listed), *beyond]
+    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names) or not isinstance(more, bool):
+        raise ValueError("the names of the keys are not strings, each of them once")
+    return listed, beyond, more
 
 
 _MISSING = {"bool": (np.uint8, 2), "int": (np.int64, NO_INTEGER), "float": (np.float64, np.nan), "str": (np.int32, -1)}
@@ -200,11 +270,10 @@ def _finish(name: str, own: _ColumnBuilder, docs: I64) -> Column:
     return Column(name, str(own.kind), full, words)
 
 
-def _read(number: int, own: Mapping[str, str], arrays: Mapping[str, Array], n_docs: int) -> Column:
-    name, kind = str(own["name"]), str(own["kind"])
-    values = arrays[f"column_{number}.npy"]
+def _read(number: int, name: str, kind: str, arrays: Mapping[str, Array], n_docs: int) -> Column:
     if kind == "other":
-        return Column(name, kind, values)
+        return Column(name, kind, np.zeros(0, np.uint8))
+    values = arrays[f"column_{number}.npy"]
     words: list[str] = []
     if kind in ("str", "tags"):
         stored = Ragged(arrays[f"column_{number}_ends.npy"], arrays[f"column_{number}_words.npy"])
@@ -215,7 +284,7 @@ def _read(number: int, own: Mapping[str, str], arrays: Mapping[str, Array], n_do
     if kind == "tags":
         offsets = np.asarray(arrays[f"column_{number}_offsets.npy"], np.int64)
         fits = offsets.shape == (n_docs + 1,) and offsets[0] == 0 and offsets[-1] == len(values)
-        if not fits or np.any(np.diff(offsets) < 0):
+        if not fits or np.any(np.diff(offsets) < 0) or values.dtype != np.int32:
             raise ValueError(f"the tags of '{name}' do not fit")
     elif values.shape != (n_docs,) or values.dtype != _MISSING[kind][0]:
         raise ValueError(f"'{name}' is not one value a document")

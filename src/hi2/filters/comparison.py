@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hi2.errors import InvalidParameter, invalid
-from hi2.filters.columns import MAX_COLUMNS, Column, kind_in_words
+from hi2.filters.columns import Column, kind_in_words
 from hi2.types import Array
 
 #: What a column of each kind may be compared with.
@@ -20,11 +20,7 @@ _TAKES: dict[str, tuple[type, ...]] = {"bool": (bool,), "int": (int, float), "fl
 def compare(column: Column, op: str, value: Any, where: str) -> Array:
     """Return which documents compare like this; one without a value never does. ``where`` is named in errors."""
     if column.kind == "other":
-        raise invalid(
-            "filter",
-            f"on columns of one type; '{column.name}' has several, nested data, or {MAX_COLUMNS} columns before it",
-            where,
-        )
+        raise invalid("filter", f"on columns of one type; '{column.name}' has several, or nested data", where)
     if column.kind == "tags":
         return _compare_tags(column, op, value, where)
     if op == "contains" or (op not in ("==", "!=") and column.kind == "bool"):

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hi2.errors import InvalidParameter, described, invalid
+from hi2.errors import LONGEST_VALUE, InvalidParameter, described, invalid
 from hi2.filters.columns import Column, Columns, plain
 from hi2.filters.comparison import as_float, compare, compare_any
 from hi2.types import Array
@@ -28,6 +28,8 @@ NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 WORDS = {"and", "or", "not", "in", "contains", "exists", "true", "false"}
 #: Conditions are at most this deep inside each other, so that every one can be read back from its text.
 MAX_DEPTH = 100
+#: An error names at most this many columns.
+MAX_LISTED = 30
 TOO_DEEP = f"at most {MAX_DEPTH} brackets and nots inside each other"
 
 
@@ -108,7 +110,7 @@ class Comparison(Expression):
 
     def flags(self, columns: Columns) -> Array:
         """Return which documents compare like this; those without a value never do."""
-        column = columns.by_name.get(self.name)
+        column = columns.find(self.name, "filter")
         if column is None:
             return np.zeros(columns.n_docs, bool)
         if self.op == "exists":
@@ -267,12 +269,23 @@ def column(name: str) -> ColumnName:
 
 
 def check_columns(expression: Expression, segments: Sequence[Columns]) -> None:
-    """Refuse an expression over a column that no document has."""
-    known = {name for columns in segments for name in columns.by_name}
-    missing = sorted(expression.names() - known)
-    if missing:
-        listed = ", ".join(sorted(known)) or "none: no document has a payload"
-        raise invalid("filter", f"over columns of the payload ({listed})", f"'{missing[0]}' in {expression}")
+    """Refuse an expression over a key that no document has, or that is no column in one of the segments."""
+    for name in sorted(expression.names()):
+        found = [columns.find(name, "filter") for columns in segments]
+        if not any(found):
+            listed = _listed(segments) or "none: no document has a payload"
+            raise invalid("filter", f"over columns of the payload ({listed})", f"'{name}' in {_cut(expression.text)}")
+
+
+def _listed(segments: Sequence[Columns]) -> str:
+    """The names of the columns, as an error lists them."""
+    names = sorted({name for columns in segments for name in columns.by_name})
+    shown = ", ".join(map(_cut, names[:MAX_LISTED]))
+    return shown if len(names) <= MAX_LISTED else f"{shown} and {len(names) - MAX_LISTED} more"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
 
 
 def _check_depth(expression: Expression) -> None:
@@ -311,8 +324,7 @@ def _literal(value: Any) -> str:
 
 def read_column(columns: Sequence[Columns], name: str) -> list[Column | None]:
     """Return one column of every segment, None where no document there has it; refuse one that nobody has."""
-    found = [own.by_name.get(name) for own in columns]
+    found = [own.find(name, "group_by") for own in columns]
     if not any(found):
-        known = sorted({key for own in columns for key in own.by_name})
-        raise invalid("group_by", f"a column of the payload ({', '.join(known) or 'there is none'})", f"'{name}'")
+        raise invalid("group_by", f"a column of the payload ({_listed(columns) or 'there is none'})", f"'{_cut(name)}'")
     return found
