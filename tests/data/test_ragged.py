@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from time import perf_counter
 
 import numpy as np
 import pytest
@@ -32,6 +33,18 @@ def test_any_rows_are_taken_in_any_order(rows, data):
     taken = column.take(np.array(chosen, np.int64))
     assert taken.rows() == [rows[i] for i in chosen]
     assert len(taken.data) == sum(len(rows[i]) for i in chosen)
+
+
+def test_a_few_rows_of_many_are_taken_without_looking_at_all():
+    times = []
+    for n in (2_000, 2_000_000):
+        column = Ragged(np.arange(1, n + 1, dtype=np.uint64), np.zeros(n, np.uint8))
+        rows = np.arange(n - 512, n)
+        begin = perf_counter()
+        for _ in range(20):
+            assert len(column.take(rows)) == 512
+        times.append(perf_counter() - begin)
+    assert times[1] < 20 * times[0]
 
 
 @settings(max_examples=60, deadline=None)

@@ -164,3 +164,25 @@ def test_a_graph_runs_on_the_cpu_alone(bert, monkeypatch):
     with pytest.raises(hi2.FormatError, match="enough"):
         TermScorer(config(), b"", b"a graph").weights(bert, ["a text"])
     assert seen == [{"providers": ["CPUExecutionProvider"]}]
+
+
+def tensors(**arrays):
+    """The bytes of a safetensors file."""
+    names = {"float16": "F16", "float32": "F32", "int64": "I64"}
+    listed, at = {"__metadata__": {"format": "pt"}}, 0
+    for name, array in arrays.items():
+        listed[name] = {"dtype": names[str(array.dtype)], "shape": array.shape, "data_offsets": [at, at + array.nbytes]}
+        at += array.nbytes
+    header = json.dumps(listed).encode()
+    return len(header).to_bytes(8, "little") + header + b"".join(array.tobytes() for array in arrays.values())
+
+
+def test_weights_that_cannot_be_used_are_named():
+    whole = {"a": np.ones((3, 2), np.float16), "n": np.arange(5), "b": np.ones(3, np.float32)}
+    TermScorer(config(), tensors(**whole)).check_weights()
+    bad = [tensors(**{**whole, name: whole[name] * np.float16("nan")}) for name in ("a", "b")]
+    header = b'{"a": {"dtype": "F16", "data_offsets": [-4, 0]}}'
+    bad += [tensors(**whole)[:-1], b"", b"\xff" * 40, len(header).to_bytes(8, "little") + header]
+    for weights in bad:
+        with pytest.raises(hi2.FormatError, match=r"scorer\.safetensors"):
+            TermScorer(config(), weights).check_weights()

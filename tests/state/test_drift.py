@@ -78,3 +78,9 @@ def test_without_terms_only_documents_are_counted(corpus, model):
     plain = filing.model_of(corpus, terms=None, clusters=hi2.KMeans(2))
     assert Added(7).report(plain) == {"added": 7}
     assert Added().report(model) == {"added": 0}
+
+
+def test_negative_counts_are_refused():
+    for counts in ((-1, 0), (0, -1)):
+        with pytest.raises(ValueError, match="were added"):
+            Added(*counts)

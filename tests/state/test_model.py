@@ -134,6 +134,12 @@ def test_parts_that_contradict_each_other_are_refused(corpus):
         {"codec": {}},
         {"terms": {"type": "BM25"}},
         {"encoder": {"name": "x"}},
+        {"encoder": {"name": "x", "source": None, "probe": [float("nan")]}},
+        {"encoder": {"name": "x", "source": None, "probe": [10**309]}},
+        {"dim": 40.0},
+        {"dim": True},
+        {"metric": "foo"},
+        {"metric": ["cosine"]},
     ],
     ids=repr,
 )
@@ -141,6 +147,19 @@ def test_a_description_that_fits_no_model_is_refused(corpus, change):
     description, arrays = stored(filing.model_of(corpus, codec=hi2.PQ(4)))
     with pytest.raises(hi2.FormatError, match=r"model cannot be read|damaged"):
         Model.from_arrays({**description, **change}, arrays)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"n_docs": -1}, {"n_docs": "9"}, {"n_terms": 30522.0}]
+    + [{"average_length": value} for value in (float("nan"), float("inf"), -1.0, 10**309, None)],
+    ids=repr,
+)
+def test_statistics_of_terms_that_no_collection_has_are_refused(corpus, change):
+    description, arrays = stored(filing.model_of(corpus))
+    description["terms"] |= change
+    with pytest.raises(hi2.FormatError, match=r"model cannot be read|damaged"):
+        Model.from_arrays(description, arrays)
 
 
 def test_a_model_without_a_codec_is_refused(corpus):

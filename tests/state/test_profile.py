@@ -43,7 +43,12 @@ def test_only_what_is_set_is_an_argument():
 
 @pytest.mark.parametrize(
     "change",
-    [{"terms": 1.5}, {"terms": True}, {"benefit": [0.0] * 8}, {"benefit": "words"}, {"adaptive": "x"}, {"promise": 3}],
+    [
+        *({"terms": value} for value in (1.5, True, float("inf"))),
+        *({"benefit": value} for value in ([0.0] * 8, "words", [10**309] * 7)),
+        *({"adaptive": value} for value in ("x", "0.5", True, float("nan"))),
+        *({"promise": value} for value in (3, {"index_documents": "x"})),
+    ],
 )
 def test_json_that_is_no_profile_is_refused(change):
     with pytest.raises(hi2.FormatError, match="A stored profile cannot be read"):

@@ -53,6 +53,8 @@ def test_stored_documents_are_read_by_row(corpus, segment):
         stored = {"text": corpus.texts[row], "payload": {"number": row, "odd": bool(row % 2)}}
         assert segment.stored(row) == stored
     assert len(segment.stored_column()) == N
+    assert list(segment.stored_lines()) == segment.stored_column().rows()
+    assert segment.docs()[segment.rows].tolist() == list(range(N))
 
 
 def test_columns_are_made_from_the_stored_lines_where_none_are_stored(model, segment):
@@ -93,6 +95,10 @@ def test_bytes_are_counted_by_array(segment):
         ("term_keys.npy", np.zeros_like),
         ("id_lengths.npy", lambda a: a[:-1]),
         ("stored_ends.npy", lambda a: a[:-1]),
+        ("stored_ends.npy", lambda a: a.astype(np.float64)),
+        ("stored.jsonl", None),
+        ("stored.jsonl", lambda a: a[:, None]),
+        ("stored.jsonl", lambda a: a.astype(np.uint16)),
     ],
 )
 def test_arrays_that_do_not_fit_are_found_when_a_segment_is_made(model, segment, name, damage):
@@ -104,7 +110,7 @@ def test_arrays_that_do_not_fit_are_found_when_a_segment_is_made(model, segment,
         Segment(model, segment.meta, arrays)
 
 
-@pytest.mark.parametrize("line", [b"no JSON", b"[1, 2]"])
+@pytest.mark.parametrize("line", [b"no JSON", b"[1, 2]", b'{"text": 3}', b'{"payload": "x"}'])
 def test_a_damaged_line_is_found_when_it_is_read(model, segment, line):
     ends = segment.arrays["stored_ends.npy"]
     data = segment.arrays["stored.jsonl"].copy()

@@ -49,11 +49,11 @@ class Ragged:
     def take(self, rows: I64) -> Ragged:
         """Return some rows as a column of their own."""
         rows = np.asarray(rows, np.int64)
-        lengths = self.lengths[rows]
-        ends = np.cumsum(lengths, dtype=np.uint64)
         if not len(rows):
-            return Ragged(ends, np.zeros(0, np.uint8))
+            return Ragged(np.zeros(0, np.uint64), np.zeros(0, np.uint8))
         lasts = self.ends[rows]
+        lengths = lasts - np.where(rows > 0, self.ends[rows - 1], np.uint64(0))  # not of all rows: few may be taken
+        ends = np.cumsum(lengths, dtype=np.uint64)
         # Rows that follow each other are copied as one run.
         starts = np.flatnonzero(np.diff(rows, prepend=rows[0] - 2) != 1)
         stops = np.append(starts[1:], len(rows)) - 1

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from hi2.data.ragged import Ragged
+from hi2.data.stored_line import read_line
 from hi2.errors import FormatError, described, invalid
 from hi2.types import I64, Array
 
@@ -55,17 +56,6 @@ def kind_of(value: Any) -> str:
     if isinstance(value, str):
         return "str"
     return "tags" if isinstance(value, list) and all(isinstance(tag, str) for tag in value) else "other"
-
-
-def _payload(line: bytes) -> Mapping[str, Any]:
-    """The payload of a stored line."""
-    try:
-        found = json.loads(line).get("payload") or {}
-        if isinstance(found, dict):
-            return found
-    except (ValueError, RecursionError, AttributeError) as error:
-        raise FormatError(f"The index is damaged: stored.jsonl has a line that is not an object ({error}).") from error
-    raise FormatError("The index is damaged: stored.jsonl has a payload that is not an object.")
 
 
 #: The kinds of values that their type alone decides; JSON has no other types of these.
@@ -177,7 +167,7 @@ class Columns:
     @classmethod
     def of_lines(cls, lines: Iterable[bytes], docs: I64) -> Columns:
         """Return the columns of stored JSON lines in order of arrival; ``docs`` is the document of every row."""
-        return cls.of_payloads(map(_payload, lines), docs)
+        return cls.of_payloads((read_line(line).get("payload", {}) for line in lines), docs)
 
     @classmethod
     def of_payloads(cls, payloads: Iterable[Mapping[str, Any]], docs: I64) -> Columns:
@@ -202,11 +192,28 @@ class Columns:
         columns = [_finish(name, own, docs) for name, own in builders.items()]
         return cls(len(docs), columns, list(known)[MAX_COLUMNS:], more=more)
 
+    def difference(self, other: Columns) -> str | None:
+        """Return which of the columns another payload's are not equal to, in words; None if all are."""
+        mine, its = ([(own.name, own.kind) for own in columns.by_name.values()] for columns in (self, other))
+        if (mine, self.beyond, self.more) != (its, other.beyond, other.more):
+            return "the keys of the payload, or their kinds"
+        for own, theirs in zip(self.by_name.values(), other.by_name.values(), strict=True):
+            same = np.array_equal(own.values, theirs.values, equal_nan=own.kind == "float")
+            if own.offsets is not None and theirs.offsets is not None:
+                same = same and np.array_equal(own.offsets, theirs.offsets)
+            if not same or list(own.words) != list(theirs.words):
+                return f"the values of {described(own.name)}"
+        return None
+
     def arrays(self) -> dict[str, Array]:
         """Return what is stored: a list of the columns, and the arrays of each by its number."""
         listed = [{"name": column.name, "kind": column.kind} for column in self.by_name.values()]
         content = {"columns": listed, "beyond": self.beyond, "more": self.more}
-        header = json.dumps(content, ensure_ascii=False).encode()
+        try:
+            header = json.dumps(content, ensure_ascii=False).encode()
+            words_by_name = {own.name: [word.encode() for word in own.words] for own in self.by_name.values()}
+        except UnicodeEncodeError as error:  # text of callers is checked: this was read from a file
+            raise FormatError(f"The index is damaged: stored.jsonl has text that is not Unicode ({error}).") from error
         stored: dict[str, Array] = {"columns.json": np.frombuffer(header, np.uint8)}
         for number, column in enumerate(self.by_name.values()):
             if column.kind == "other":
@@ -215,7 +222,7 @@ class Columns:
             if column.offsets is not None:
                 stored[f"column_{number}_offsets.npy"] = column.offsets
             if column.kind in ("str", "tags"):
-                words = Ragged.of([word.encode() for word in column.words])
+                words = Ragged.of(words_by_name[column.name])
                 stored[f"column_{number}_ends.npy"], stored[f"column_{number}_words.npy"] = words.ends, words.data
         return stored
 

@@ -8,16 +8,21 @@ from typing import Any
 import numpy as np
 
 from hi2 import _native
-from hi2.codecs import Flat
+from hi2.codecs import Codec, Flat, Half, RaBitQ
 from hi2.data.ragged import Ragged
+from hi2.data.stored_line import check_line
 from hi2.errors import Error, FormatError
+from hi2.filters.columns import Columns
+from hi2.selectors.terms import LearnedTerms
 from hi2.state.index_state import State
 from hi2.state.model import Model
 from hi2.state.segment import Segment, width
 from hi2.state.snapshot import LiveSegment, Snapshot
 from hi2.store.checksums import check_files
 from hi2.store.named_files import Stored
-from hi2.types import Array
+from hi2.types import Array, Bytes
+
+_ROWS_AT_A_TIME = 8192
 
 
 def verify(state: State, stored: Stored | None) -> None:
@@ -25,10 +30,7 @@ def verify(state: State, stored: Stored | None) -> None:
     if stored is not None:
         check_files(stored)
     try:
-        if state.model.terms is not None:
-            state.model.terms.tokenizer.name(0)  # parses a stored tokenizer
-            if not np.isfinite(state.model.terms.mean_scores).all():
-                raise FormatError("term_mean_scores.npy has a value that is not finite.")
+        _verify_model(state.model)
         for number, live in enumerate(state.snapshot.segments):
             _verify_segment(state.model, live, number)
         _verify_ids_once(state.snapshot)
@@ -47,6 +49,25 @@ def _require(holds: Any, number: int, what: str) -> None:
         raise FormatError(f"Segment {number} is damaged: {what}.")
 
 
+def _verify_model(model: Model) -> None:
+    if model.terms is not None:
+        model.terms.tokenizer.name(0)  # parses a stored tokenizer
+        if isinstance(model.terms.spec, LearnedTerms) and model.terms.spec.scorer is not None:
+            model.terms.spec.scorer.check_weights()
+    for name, array in model.to_arrays()[1].items():
+        if not _finite(array):
+            raise FormatError(f"The index is damaged: {name} has a value that is not finite.")
+
+
+def _finite(array: Array) -> bool:
+    """Whether all values of an array are finite, read a block at a time."""
+    if array.dtype.kind != "f":
+        return True
+    return all(
+        np.isfinite(array[begin : begin + _ROWS_AT_A_TIME]).all() for begin in range(0, len(array), _ROWS_AT_A_TIME)
+    )
+
+
 def _verify_segment(model: Model, live: LiveSegment, number: int) -> None:
     segment = live.segment
     n = segment.n_docs
@@ -63,17 +84,29 @@ def _verify_segment(model: Model, live: LiveSegment, number: int) -> None:
         spare = live.alive[-1] >> (n - 1) % 8 + 1 if n else 0
         _require(spare == 0 and live.n_alive > 0, number, "its alive bits do not fit its documents")
     for name, codec in (("codes.npy", model.codec), ("refine_codes.npy", model.refine)):
-        if codec is not None and isinstance(codec.spec, Flat):
-            vectors = segment.arrays[name].view(np.float32)
-            for begin in range(0, n, 8192):
-                _require(
-                    np.isfinite(vectors[begin : begin + 8192]).all(), number, f"{name} has a value that is not finite"
-                )
+        if codec is not None:
+            floats = _floats_of(codec, segment.arrays[name])
+            _require(floats is None or _finite(floats), number, f"{name} has a value that is not finite")
     if segment.keeps_documents:
-        segment.stored_column()
-        for row in range(n):
-            segment.stored(row)
-        _ = segment.columns
+        _verify_stored(segment, number)
+
+
+def _floats_of(codec: Codec, codes: Bytes) -> Array | None:
+    """The floats that codes hold; None where they hold none."""
+    if isinstance(codec.spec, (Flat, Half)):
+        return codes.view(np.float32 if isinstance(codec.spec, Flat) else np.float16)
+    if isinstance(codec.spec, RaBitQ):  # the factor after the bit planes; it need not be aligned
+        return np.ascontiguousarray(codes[:, -4:]).view(np.float32)
+    return None
+
+
+def _verify_stored(segment: Segment, number: int) -> None:
+    """Every line is one object of text and payload, and the columns are those of the payloads."""
+    payloads = (check_line(line).get("payload", {}) for line in segment.stored_lines())
+    made = Columns.of_payloads(payloads, segment.docs())
+    if "columns.json" in segment.arrays:
+        wrong = made.difference(segment.columns)
+        _require(wrong is None, number, f"its columns are not those of stored.jsonl: {wrong} differ")
 
 
 def _verify_id_order(segment: Segment, order: Array, number: int) -> None:
@@ -89,6 +122,7 @@ def _verify_id_order(segment: Segment, order: Array, number: int) -> None:
         texts = [ids[row].encode() for row in segment.rows[order.astype(np.int64)]]
         _require(all(a < b for a, b in pairwise(texts)), number, "its ids are not in order")
     else:
+        _require(not len(column) or column.values.min() >= 0, number, "an id is negative")
         values = column.values[segment.rows[order.astype(np.int64)]]
         _require(np.all(values[1:] > values[:-1]), number, "its ids are not in order")
 

@@ -36,6 +36,8 @@ ARCHITECTURES = (
 _TEXTS_AT_A_TIME = 32
 #: Settings of a transformer that could name code, and that no architecture needs.
 _NOT_SETTINGS = ("auto_map", "quantization_config", "attn_implementation", "experts_implementation", "dtype")
+#: The types of floats in a safetensors file.
+_FLOATS = {"F16": np.float16, "F32": np.float32, "F64": np.float64}
 
 
 def encode_with_special_tokens(
@@ -93,6 +95,24 @@ class TermScorer:
             raise FormatError(
                 f"The index is damaged: its term scorer's configuration cannot be read ({error})."
             ) from error
+
+    def check_weights(self) -> None:
+        """Raise FormatError unless the weights can be read and are finite numbers."""
+        data = np.frombuffer(self.weights_file, np.uint8)
+        try:
+            first = 8 + int.from_bytes(data[:8].tobytes(), "little")
+            for name, own in json.loads(data[8:first].tobytes()).items():
+                if name == "__metadata__":
+                    continue
+                begin, end = own["data_offsets"]
+                values = data[first + begin : first + end]
+                if not 0 <= begin <= end or len(values) != end - begin:
+                    raise ValueError(f"{name} is cut off")
+                kind = _FLOATS.get(own["dtype"])
+                if kind is not None and not np.isfinite(values.copy().view(kind)).all():
+                    raise ValueError(f"{name} has a value that is not finite")
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise FormatError(f"The index is damaged: scorer.safetensors cannot be used ({error!r}).") from error
 
     def weights(self, tokenizer: Analyzer, texts: Sequence[str]) -> Bags:
         """Return the terms of texts, each with the highest score of its tokens."""

@@ -20,6 +20,10 @@ class Added:
     n_tokens: int = 0
     df: U32 | None = None
 
+    def __post_init__(self) -> None:
+        if self.n_docs < 0 or self.n_tokens < 0:
+            raise ValueError(f"{self.n_docs} documents of {self.n_tokens} tokens were added")
+
     def plus(self, n_docs: int, bags: Bags | None, n_terms: int) -> Added:
         """Return the counts with further documents."""
         if bags is None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
@@ -16,6 +17,7 @@ import numpy as np
 
 from hi2 import _native
 from hi2.codecs import CODECS, Codec
+from hi2.data.vectors import METRICS
 from hi2.encoders.encoder import EncoderIdentity
 from hi2.errors import FormatError, InvalidParameter
 from hi2.selectors.clusters import ClusterSelector, KMeans
@@ -135,7 +137,9 @@ class Model:
     def from_arrays(cls, description: Mapping[str, Any], arrays: Mapping[str, Array]) -> Model:
         """Return the model that ``to_arrays`` described; the tokenizer is parsed when a text first needs it."""
         try:
-            dim = int(description["dim"])
+            dim, metric = _count(description, "dim"), description["metric"]
+            if metric not in METRICS:
+                raise FormatError(f"The index is damaged: its metric is {metric!r}, not one of {', '.join(METRICS)}.")
             clusters = terms = None
             if "clusters" in description:
                 anchors = arrays["anchors.npy"]
@@ -147,11 +151,21 @@ class Model:
             if codec is None:
                 raise FormatError("The index has no codec.")
             encoder = EncoderIdentity.from_json(description["encoder"]) if "encoder" in description else None
-            model = cls(dim, str(description["metric"]), clusters, terms, codec, refine, encoder)
+            if encoder is not None and not np.isfinite(encoder.probe).all():
+                raise FormatError("The index is damaged: the probe of its encoder is not finite.")
+            model = cls(dim, metric, clusters, terms, codec, refine, encoder)
             _ = model.native  # made here, where a part that does not fit is a FormatError
             return model
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise FormatError(f"The index's model cannot be read: {error}.") from error
+
+
+def _count(data: Mapping[str, Any], name: str) -> int:
+    """A count in a description."""
+    value = data[name]
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise FormatError(f"The index is damaged: {name!r} of its model is {value!r}.")
+    return value
 
 
 def _describe_terms(terms: TermSelector) -> dict[str, Any]:
@@ -185,7 +199,9 @@ def _read_terms(meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> TermSel
     if not {"tokenizer", "scorer"}.isdisjoint(meta):  # an index holds both and names neither
         raise FormatError("The index is damaged: its terms name a tokenizer or a scorer.")
     spec = _TERM_SPECS[meta["type"]](**{key: meta[key] for key in meta if key not in own})
-    n_terms = int(meta["n_terms"])
+    n_terms, n_docs, average_length = _count(meta, "n_terms"), _count(meta, "n_docs"), float(meta["average_length"])
+    if not 0 <= average_length < math.inf:
+        raise FormatError(f"The index is damaged: its average length of documents is {average_length}.")
     df, means = arrays["term_df.npy"], arrays["term_mean_scores.npy"]
     if df.shape != (n_terms,) or df.dtype != np.uint32 or means.shape != (n_terms,) or means.dtype != np.float32:
         raise FormatError(f"The index is damaged: its term statistics are not of {n_terms} terms.")
@@ -199,7 +215,7 @@ def _read_terms(meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> TermSel
     tokenizer: Any = LazyTokenizer(arrays["tokenizer.json"].tobytes(), n_terms)
     if tokenizer.fingerprint != meta["tokenizer_sha256"]:
         raise FormatError("The index is damaged: tokenizer.json is not the tokenizer it was built with.")
-    return TermSelector(spec, tokenizer, df, int(meta["n_docs"]), float(meta["average_length"]), means, gains)
+    return TermSelector(spec, tokenizer, df, n_docs, average_length, means, gains)
 
 
 def _read_codec(name: str, dim: int, meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> Codec | None:

@@ -49,12 +49,15 @@ class Profile:
             adaptive = own["adaptive"]
             if any(isinstance(n, bool) or not isinstance(n, int) or n < 0 for n in counts):
                 raise ValueError("a count is not one")
-            if adaptive is not None and not 0 <= float(adaptive) <= 1:
+            if adaptive is not None and (isinstance(adaptive, (bool, str)) or not 0 <= adaptive <= 1):
                 raise ValueError("adaptive is not a share")
             if not all(map(math.isfinite, weights)):
                 raise ValueError("a benefit is not finite")
-            return cls(**own, benefit=Benefit(*weights), promise=dict(data["promise"]), model=str(data["model"]))
-        except (KeyError, TypeError, ValueError) as error:
+            promise = dict(data["promise"])
+            if type(promise.get("index_documents", 0)) is not int:
+                raise ValueError("a number of documents is not one")
+            return cls(**own, benefit=Benefit(*weights), promise=promise, model=str(data["model"]))
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise FormatError(f"A stored profile cannot be read: {error!r}.") from error
 
 

@@ -6,8 +6,7 @@ describes every array.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -18,11 +17,14 @@ from hi2 import _native
 from hi2.data.cache import LruCache
 from hi2.data.ids import IdColumn
 from hi2.data.ragged import Ragged
+from hi2.data.stored_line import read_line
 from hi2.errors import FormatError
 from hi2.filters.columns import Columns
 from hi2.state.model import Model
 from hi2.types import I64, U32, U64, Array, Bytes, Id
 
+#: Stored lines are read this many at a time.
+_LINES_PER_BLOCK = 512
 _LENGTH_TYPES = {1: np.uint8, 2: np.uint16, 4: np.uint32}
 #: The types of arrays that are not bytes.
 _TYPES = {
@@ -160,6 +162,12 @@ class Segment:
             raise FormatError("The index is damaged: a document's row does not exist. Run verify() to find the file.")
         return rows
 
+    def docs(self) -> I64:
+        """Return the document of every arrival row."""
+        docs = np.empty(self.n_docs, np.int64)
+        docs[self.rows] = np.arange(self.n_docs)
+        return docs
+
     def labels(self) -> U32:
         """Return the cluster of every document; all 0 without clusters."""
         keys, offsets = self.native.clusters()
@@ -194,9 +202,7 @@ class Segment:
             return Columns.read(self.arrays, self.n_docs)
         if not self.keeps_documents:
             return Columns(self.n_docs, [])
-        docs = np.empty(self.n_docs, np.int64)
-        docs[self.rows] = np.arange(self.n_docs)
-        return Columns.of_lines(self.stored_column().rows(), docs)
+        return Columns.of_lines(self.stored_lines(), self.docs())
 
     # -- stored text and payload --------------------------------------------------------------------------------------
 
@@ -212,6 +218,12 @@ class Segment:
             raise FormatError("The index is damaged: stored_ends.npy does not fit stored.jsonl.")
         return Ragged(ends, data)
 
+    def stored_lines(self) -> Iterator[bytes]:
+        """Yield the stored JSON lines in order of arrival, a block of them in memory at a time."""
+        column = self.stored_column()
+        for begin in range(0, len(column), _LINES_PER_BLOCK):
+            yield from column.take(np.arange(begin, min(begin + _LINES_PER_BLOCK, len(column)))).rows()
+
     def stored(self, row: int) -> dict[str, Any]:
         """Return the stored text and payload of one row, {} if nothing is stored."""
         if not self.keeps_documents:
@@ -220,13 +232,7 @@ class Segment:
         begin, end = int(ends[row - 1]) if row else 0, int(ends[row])
         if not begin <= end <= len(data):
             raise FormatError("The index is damaged: stored_ends.npy does not fit stored.jsonl.")
-        try:
-            value = json.loads(data[begin:end].tobytes())
-        except (ValueError, RecursionError) as error:
-            raise FormatError(f"The index is damaged: stored.jsonl has a line that is not JSON ({error}).") from error
-        if not isinstance(value, dict):
-            raise FormatError("The index is damaged: stored.jsonl has a line that is not an object.")
-        return value
+        return read_line(data[begin:end].tobytes())
 
 
 def _check_types(arrays: Mapping[str, Array]) -> None:
