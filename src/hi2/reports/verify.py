@@ -15,14 +15,12 @@ from hi2.errors import Error, FormatError
 from hi2.filters.columns import Columns
 from hi2.selectors.terms import LearnedTerms
 from hi2.state.index_state import State
-from hi2.state.model import Model
+from hi2.state.model import Model, finite
 from hi2.state.segment import Segment, width
 from hi2.state.snapshot import LiveSegment, Snapshot
 from hi2.store.checksums import check_files
 from hi2.store.named_files import Stored
 from hi2.types import Array, Bytes
-
-_ROWS_AT_A_TIME = 8192
 
 
 def verify(state: State, stored: Stored | None) -> None:
@@ -54,18 +52,7 @@ def _verify_model(model: Model) -> None:
         model.terms.tokenizer.name(0)  # parses a stored tokenizer
         if isinstance(model.terms.spec, LearnedTerms) and model.terms.spec.scorer is not None:
             model.terms.spec.scorer.check_weights()
-    for name, array in model.to_arrays()[1].items():
-        if not _finite(array):
-            raise FormatError(f"The index is damaged: {name} has a value that is not finite.")
-
-
-def _finite(array: Array) -> bool:
-    """Whether all values of an array are finite, read a block at a time."""
-    if array.dtype.kind != "f":
-        return True
-    return all(
-        np.isfinite(array[begin : begin + _ROWS_AT_A_TIME]).all() for begin in range(0, len(array), _ROWS_AT_A_TIME)
-    )
+    model.check_finite()
 
 
 def _verify_segment(model: Model, live: LiveSegment, number: int) -> None:
@@ -86,7 +73,7 @@ def _verify_segment(model: Model, live: LiveSegment, number: int) -> None:
     for name, codec in (("codes.npy", model.codec), ("refine_codes.npy", model.refine)):
         if codec is not None:
             floats = _floats_of(codec, segment.arrays[name])
-            _require(floats is None or _finite(floats), number, f"{name} has a value that is not finite")
+            _require(floats is None or finite(floats), number, f"{name} has a value that is not finite")
     if segment.keeps_documents:
         _verify_stored(segment, number)
 

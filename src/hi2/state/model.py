@@ -31,6 +31,7 @@ _TERM_SPECS: dict[str, type[BM25] | type[TermWeights] | type[LearnedTerms]] = {
     "TermWeights": TermWeights,
     "LearnedTerms": LearnedTerms,
 }
+_ROWS_AT_A_TIME = 8192
 _CODEC_NAMES = ("codec", "refine")
 
 
@@ -102,6 +103,12 @@ class Model:
             digest.update(np.ascontiguousarray(array).view(np.uint8).data)
         return digest.hexdigest()
 
+    def check_finite(self) -> None:
+        """Raise FormatError at the first array with a value that is not finite. Every array is read."""
+        for name, array in self.to_arrays()[1].items():
+            if not finite(array):
+                raise FormatError(f"The index is damaged: {name} has a value that is not finite.")
+
     def specs(self) -> dict[str, str | None]:
         """Return the repr of every part's spec, by part."""
         parts = {"clusters": self.clusters, "terms": self.terms, "codec": self.codec, "refine": self.refine}
@@ -158,6 +165,12 @@ class Model:
             return model
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise FormatError(f"The index's model cannot be read: {error}.") from error
+
+
+def finite(array: Array) -> bool:
+    """Return whether all values of an array are finite; it is read a block at a time."""
+    blocks = range(0, len(array) if array.dtype.kind == "f" else 0, _ROWS_AT_A_TIME)
+    return all(np.isfinite(array[begin : begin + _ROWS_AT_A_TIME]).all() for begin in blocks)
 
 
 def _count(data: Mapping[str, Any], name: str) -> int:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
+import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,12 +15,14 @@ from typing import Any
 import numpy as np
 
 from hi2.codecs.codec import Codec
-from hi2.errors import Error, FormatError, invalid
+from hi2.errors import Error, FormatError, described, invalid
 from hi2.selectors.clusters import ClusterSelector
 from hi2.selectors.terms import TermSelector
 from hi2.state.model import Model
 from hi2.store.arrays import FileEntry, FolderSink, check_file, map_file, put_array
 from hi2.store.folder import Folder
+from hi2.store.manifest import MAX_BYTES
+from hi2.store.named_files import plain_name
 from hi2.text.bags import Bags
 from hi2.types import Array
 
@@ -59,55 +63,70 @@ class Parts:
         return None if self.weights is None else _Rows(self.weights)
 
     def save(self, path: str | Path) -> None:
-        """Write the parts to a folder; the list of files comes last, so a folder with it is whole."""
-        folder = Path(path)
+        """Write the parts to a folder; the list of files comes last, so a folder with it is whole.
+
+        The folder may hold other files, which stay as they are.
+        """
+        folder = _folder("path", path)
         if (folder / PARTS).exists():
             raise invalid("path", "a folder without trained parts", f"'{folder}'; remove them or choose another")
-        part = folder.with_name(folder.name + ".part")
+        aside = folder.with_name(f".{folder.name}.{uuid.uuid4().hex[:12]}.new")
         try:
-            shutil.rmtree(part, ignore_errors=True)
             folder.parent.mkdir(parents=True, exist_ok=True)
-            part.mkdir()
-            sink = FolderSink(Folder.open(part))
-            description, arrays = self.model.to_arrays()
-            for name, array in arrays.items():
-                put_array(sink, name, array)
-            if self.weights is not None:
-                for name in _WEIGHTS:
-                    put_array(sink, f"weights_{name}.npy", getattr(self.weights, name))
-            files = {name: entry.to_json() for name, entry in sink.entries.items()}
-            data = {"model": description, "record": self.record, "files": files}
-            (part / PARTS).write_text(json.dumps(data, indent=1, ensure_ascii=False), encoding="utf-8")
+            aside.mkdir()
+            with Folder.open(aside) as own:
+                self._write(own)
+            names = sorted((file.name for file in aside.iterdir()), key=lambda name: name == PARTS)
+            taken = [name for name in names if os.path.lexists(folder / name)]
+            if taken:
+                got = f"'{folder}', which has '{taken[0]}'; remove it or choose another"
+                raise invalid("path", "a folder without files of the same names", got)
             folder.mkdir(exist_ok=True)
-            for file in sorted(part.iterdir(), key=lambda file: file.name == PARTS):  # the list of files last
-                file.replace(folder / file.name)
-            part.rmdir()
+            for name in names:  # the list of files last
+                (aside / name).rename(folder / name)
         except OSError as error:
-            shutil.rmtree(part, ignore_errors=True)
             raise Error(f"{folder} cannot be written: {error}. Make room and save again.") from error
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)  # made here under a name of its own
+
+    def _write(self, folder: Folder) -> None:
+        sink = FolderSink(folder)
+        description, arrays = self.model.to_arrays()
+        for name, array in arrays.items():
+            put_array(sink, name, array)
+        if self.weights is not None:
+            for name in _WEIGHTS:
+                put_array(sink, f"weights_{name}.npy", getattr(self.weights, name))
+        files = {name: entry.to_json() for name, entry in sink.entries.items()}
+        try:
+            listed = {"model": description, "record": self.record, "files": files}
+            text = json.dumps(listed, indent=1, ensure_ascii=False).encode()
+        except (TypeError, ValueError, RecursionError) as error:
+            raise invalid("record", "JSON data", str(error)) from error
+        folder.replace(PARTS, text)
 
     @classmethod
     def load(cls, path: str | Path) -> Parts:
         """Read what ``save`` wrote; every checksum is checked."""
-        folder = Path(path)
+        folder = _folder("parts", path)
+        listed = folder / PARTS
+        if not os.path.lexists(listed):
+            raise invalid("parts", "a folder that 'hi2 train' wrote", f"'{folder}', which has no {PARTS}")
         try:
-            held = Folder.open(folder)
-            data = json.loads((folder / PARTS).read_text(encoding="utf-8"))
-            entries = {name: FileEntry.from_json(entry) for name, entry in data["files"].items()}
-            arrays: dict[str, Array] = {}
-            for name, entry in entries.items():
-                arrays[name] = map_file(held, name, entry)
-                check_file(held, name, entry)
+            with Folder.open(folder) as own:
+                data = json.loads(own.read(PARTS, limit=MAX_BYTES))
+                arrays = {name: _read(own, name, entry) for name, entry in data["files"].items()}
             if "query_map.npy" in arrays:
                 raise FormatError(f"{folder} is of an earlier version, which kept a map of queries apart. Train again.")
-            weights = None
-            if "weights_terms.npy" in arrays:
-                weights = Bags(*(arrays[f"weights_{name}.npy"] for name in _WEIGHTS))
             model = Model.from_arrays(data["model"], arrays)
-            return cls(model, data["record"], weights)
-        except FileNotFoundError as error:
-            raise invalid("parts", "a folder that 'hi2 train' wrote", f"'{folder}' ({error})") from error
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            model.check_finite()
+            record = data["record"]
+            if not isinstance(record, dict) or not isinstance(record.get("data", {}), dict):
+                raise FormatError(f"{listed}: its record is not an object.")
+            return cls(model, record, _read_weights(arrays, model.n_terms))
+        except FormatError:
+            raise
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
             raise FormatError(f"{folder} cannot be read: {error}.") from error
 
     def check(self, model: Model) -> None:
@@ -123,6 +142,49 @@ class Parts:
         mine, its = self.terms, model.terms
         if mine is not None and its is not None and mine.tokenizer.fingerprint != its.tokenizer.fingerprint:
             raise invalid("parts", "trained for this index's tokenizer", "another's")
+
+
+def _folder(name: str, path: str | Path) -> Path:
+    try:
+        folder = Path(path).absolute()
+    except TypeError:
+        raise invalid(name, "the path of a folder", described(path)) from None
+    if not folder.name or "\0" in str(folder):
+        raise invalid(name, "the path of a folder with a name", described(path))
+    return folder
+
+
+def _read(folder: Folder, name: str, entry: Mapping[str, Any]) -> Array:
+    """An array of the folder, its checksum checked."""
+    try:
+        own = plain_name(folder, name)
+    except FormatError:
+        raise FormatError(f"{folder.path / PARTS} names a file outside its folder: {name!r}.") from None
+    stated = FileEntry.from_json(entry)
+    array = map_file(folder, own, stated)
+    check_file(folder, own, stated)
+    return array
+
+
+def _read_weights(arrays: Mapping[str, Array], n_terms: int) -> Bags | None:
+    """The weights among the arrays of a folder, None without them."""
+    if "weights_terms.npy" not in arrays:
+        return None
+    weights = Bags(*(arrays[f"weights_{name}.npy"] for name in _WEIGHTS))
+    offsets, terms, values, lengths = (getattr(weights, name) for name in _WEIGHTS)
+    kinds = [(own.ndim, own.dtype.kind) for own in (offsets, terms, values)]
+    rows = np.diff(offsets.astype(np.int64))
+    if (
+        kinds != [(1, "u"), (1, "u"), (1, "f")]
+        or lengths.shape != rows.shape
+        or (int(offsets[0]), int(offsets[-1])) != (0, len(terms))
+        or (rows < 0).any()
+        or (terms >= n_terms).any()
+        or values.shape != terms.shape
+        or not np.isfinite(values).all()
+    ):
+        raise FormatError("The parts are damaged: their weights are not one row of terms a document.")
+    return weights
 
 
 @dataclass(frozen=True)
