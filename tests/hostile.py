@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from compat.damage import write_manifest
+from rewriting import write_manifest
 
 
 def hashed(texts):

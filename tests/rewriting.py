@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hi2.store.arrays import write_file
+from hi2.store.arrays import FileEntry, write_file
+from hi2.store.folder import Folder
 from hi2.store.manifest import MANIFEST, serialise
-from hi2.store.named_files import entries, model_checksum
+from hi2.store.named_files import model_checksum
+
+
+def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
+    """Write a manifest with corrected checksums, also that of the model where it can be computed."""
+    with suppress(Exception):
+        model = manifest["model"]
+        files = {name: FileEntry.from_json(entry) for name, entry in model["files"].items()}
+        model["fingerprint"] = model_checksum(model["parts"], files)
+    (folder / MANIFEST).write_bytes(serialise(manifest))
 
 
 def read_array(folder: Path, part: dict[str, Any], name: str) -> np.ndarray:
@@ -24,19 +35,16 @@ def read_array(folder: Path, part: dict[str, Any], name: str) -> np.ndarray:
 
 def write_array(folder: Path, part: dict[str, Any], name: str, array: np.ndarray) -> None:
     """Replace or add a stored array, and what the manifest says about it."""
-    path = folder / part["folder"] / name
-    path.unlink(missing_ok=True)
-    part["files"][name] = write_file(path, array.dtype, array.shape, [array] if len(array) else []).to_json()
+    own = Folder.open(folder / part["folder"])
+    own.unlink(name)
+    part["files"][name] = write_file(own, name, array.dtype, array.shape, [array] if len(array) else []).to_json()
 
 
 def rewrite(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
     """Apply a change to the manifest, and to files by ``write_array``; correct the checksums of both."""
-    path = folder / MANIFEST
-    manifest = json.loads(path.read_text(encoding="utf-8"))
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     change(manifest)
-    model = manifest["model"]
-    model["fingerprint"] = model_checksum(model["parts"], entries(model["files"]))
-    path.write_bytes(serialise(manifest))
+    write_manifest(folder, manifest)
 
 
 def rewrite_array(folder: Path, name: str, change: Callable[[np.ndarray], Any]) -> None:

@@ -12,9 +12,8 @@ import numpy as np
 
 import hi2
 from compat.make_index import queries
-from hi2.store.arrays import FileEntry, npy_header
-from hi2.store.manifest import serialise
-from hi2.store.named_files import model_checksum
+from hi2.store.arrays import npy_header
+from rewriting import write_manifest
 
 
 def use(folder: Path, *, mmap: bool = True, write: bool = False) -> bool:
@@ -95,12 +94,3 @@ def rewrite(folder: Path, place: tuple[str, str], array: np.ndarray) -> None:
     entry = {"dtype": array.dtype.str, "shape": list(array.shape), "bytes": len(data)}
     entries(manifest)[place].update(entry, sha256=hashlib.sha256(data).hexdigest())
     write_manifest(folder, manifest)
-
-
-def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
-    """Write a manifest with corrected checksums, also that of the model where it can be computed."""
-    with suppress(Exception):
-        model = manifest["model"]
-        files = {name: FileEntry.from_json(entry) for name, entry in model["files"].items()}
-        model["fingerprint"] = model_checksum(model["parts"], files)
-    (folder / "manifest.json").write_bytes(serialise(manifest))

@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compat.damage import entries, rewrite, use, write_manifest
+from compat.damage import entries, rewrite, use
 from compat.make_index import small_index
+from rewriting import write_manifest
 
 #: Which lies are told by default; the slow run tells all of them.
 SHARE = 12
