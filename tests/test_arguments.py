@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hi2.arguments import integer, normalise_integers, real, thread_count
+from hi2.arguments import MAX_HITS, boolean, check_hits, integer, normalise_integers, real, thread_count
 from hi2.errors import InvalidParameter
 
 
@@ -51,6 +51,8 @@ def test_the_integers_of_a_spec_are_checked_and_none_stays_none():
     assert (type(spec.n), spec.m) == (int, None)
     with pytest.raises(InvalidParameter, match="'m'"):
         normalise_integers(Spec(3, 0), n=(1, 5), m=(1, None))
+    with pytest.raises(InvalidParameter, match=r"'n'.*Got None"):  # None is not its default
+        normalise_integers(Spec(None), n=(1, 5), m=(1, None))
 
 
 def test_threads_are_given_or_those_of_the_machine():
@@ -59,3 +61,23 @@ def test_threads_are_given_or_those_of_the_machine():
     for bad in (0, -1, 1025, 1.5):
         with pytest.raises(InvalidParameter, match="'threads'"):
             thread_count(bad)
+
+
+def test_a_number_beyond_all_floats_is_refused():
+    for value in (10**400, -(10**5000)):
+        with pytest.raises(InvalidParameter, match="'x' parameter must be a number"):
+            real("x", value, low=-float("inf"), high=float("inf"))
+
+
+def test_true_and_false_are_given_as_such_or_as_integers():
+    assert [boolean("x", value) for value in (True, np.False_, 1, 0)] == [True, False, True, False]
+    for bad in (None, "yes", 1.0, np.ones(2)):
+        with pytest.raises(InvalidParameter, match="'x' parameter must be True or False"):
+            boolean("x", bad)
+
+
+def test_a_batch_has_a_limit_of_hits():
+    check_hits(0, 10)
+    check_hits(MAX_HITS // 10, 10)
+    with pytest.raises(InvalidParameter, match=r"'k'.*at most 1048576 for 1024 queries"):
+        check_hits(1024, MAX_HITS // 1024 + 1)

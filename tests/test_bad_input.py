@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import fields, replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 import hi2
+from hostile_values import inside_itself, nested, values
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +52,8 @@ build = hi2.HybridIndex.build
         (r"'texts'.*one entry a vector \(4\).*Got 5", (V, [*T, "x"]), {}),
         (r"'texts'.*given", (V,), {}),
         (r"'texts'.*a single string", (V, "abcd"), {}),
+        (r"'texts'.*one string a document.*Got 5", (V, 5), {}),
+        (r"'texts'.*one string a document.*object", (V, object()), {}),
         (r"'texts'.*strings.*int in row 1", (V, ["a", 1, "b", "c"]), {}),
         (r"'texts'.*valid Unicode.*row 3", (V, ["a", "b", "c", "\ud800"]), {}),
         (r"'ids'.*one entry a vector", (V, T), {"ids": [1, 2]}),
@@ -61,7 +66,10 @@ build = hi2.HybridIndex.build
         (r"'ids'.*from 0", (V, T), {"ids": [2**63, 2, 3, 4]}),
         (r"'ids'.*single string", (V, T), {"ids": "abcd"}),
         (r"'ids'.*Unicode", (V, T), {"ids": ["a", "b", "\udc00", "d"]}),
+        (r"'ids'.*a sequence of ids.*Got 5", (V, T), {"ids": 5}),
+        (r"'ids'.*from 0.*a int in row 0", (V, T), {"ids": [10**5000, 2, 3, 4]}),
         (r"'metric'.*'l2'", (V, T), {"metric": "l2"}),
+        (r"'metric'.*array", (V, T), {"metric": V}),
         (r"'clusters' and 'terms'.*both", (V, T), {"clusters": None, "terms": None}),
         (r"'clusters'.*KMeans", (V, T), {"clusters": 8}),
         (r"'terms'.*BM25", (V, T), {"terms": 3}),
@@ -73,6 +81,15 @@ build = hi2.HybridIndex.build
         (r"'payload'.*mapping.*row 1", (V, T), {"payload": [{}, 3, {}, {}]}),
         (r"'payload'.*mapping.*row 3", (V, T), {"payload": [{}, {}, {}]}),
         (r"'payload'.*Got more", (V, T), {"payload": [{}] * 5}),
+        (r"'payload'.*one mapping a document.*Got 5", (V, T), {"payload": 5}),
+        (r"'payload'.*one mapping a document.*'a' in row 0", (V, T), {"payload": {"a": 1}}),
+        (r"'payload'.*100 deep.*one inside itself in row 0", (V, T), {"payload": [inside_itself(dict)] * 4}),
+        (r"'payload'.*one inside itself in row 1", (V, T), {"payload": [{}, {"x": inside_itself(list)}, {}, {}]}),
+        (r"'payload'.*100 deep.*deeper ones in row 0", (V, T), {"payload": [{"x": nested(100_000)}] * 4}),
+        (r"'payload'.*100 deep.*deeper ones in row 0", (V, T), {"payload": [{"x": nested(100)}] * 4}),
+        (r"'payload'.*JSON.*row 0", (V, T), {"payload": [{"x": 10**5000}] * 4}),
+        (r"'payload'.*JSON.*row 0", (V, T), {"payload": [{"x": np.datetime64("NaT")}] * 4}),
+        (r"'keep_text'.*True, False or None", (V, T), {"keep_text": V}),
         (r"'payload'.*string keys.*1 in row 0", (V, T), {"payload": [{"x": [{1: 2}]}] * 4}),
         (r"'payload'.*JSON.*row 0", (V, T), {"payload": [{"x": object()}] * 4}),
         (r"'payload'.*JSON.*row 0", (V, T), {"payload": [{"x": float("nan")}] * 4}),
@@ -81,6 +98,8 @@ build = hi2.HybridIndex.build
         (r"'term_weights'.*given", (V, T), {"terms": hi2.TermWeights()}),
         (r"'term_weights'.*one entry a vector", (V,), {"term_weights": [{}] * 3}),
         (r"'term_weights'.*mapping.*row 0", (V,), {"term_weights": [3] * 4}),
+        (r"'term_weights'.*one mapping a document.*Got 5", (V,), {"term_weights": 5}),
+        (r"'term_weights'.*finite.*a int in row 0", (V,), {"term_weights": [{"a": 10**5000}] * 4}),
         (r"'term_weights'.*finite.*row 2", (V,), {"term_weights": [{}, {}, {"a": float("nan")}, {}]}),
         (r"'term_weights'.*up to 1e\+30.*row 0", (V,), {"term_weights": [{"a": 1e300}, {}, {}, {}]}),
         (r"'term_weights'.*below 30522", (V,), {"term_weights": [{99999: 1.0}, {}, {}, {}]}),
@@ -111,7 +130,15 @@ def test_build_rejects(match, arguments, keywords):
         (r"'budget'.*Got 'many'", (np.zeros(40),), {"budget": "many"}),
         (r"'adaptive'.*from 0 to 1. Got 2", (np.zeros(40),), {"adaptive": 2}),
         (r"'profile'.*there is none: tune", (np.zeros(40),), {"profile": "fast"}),
+        (r"'profile'.*there is none", (np.zeros(40),), {"profile": ["fast"]}),
         (r"'threads'", (np.zeros((2, 40)),), {"threads": 0}),
+        (r"'k'.*Got 4611686018427387904", (np.zeros(40),), {"k": 2**62}),
+        (r"'k'.*Got a int", (np.zeros(40),), {"k": 10**5000}),
+        (r"'k'.*at most 10737418 for 100 queries", (np.zeros((100, 40)),), {"k": 1 << 24}),
+        (r"'offset'.*array", (np.zeros(40),), {"offset": np.arange(3)}),
+        (r"'min_score'.*Got a int", (np.zeros(40),), {"min_score": 10**5000}),
+        (r"'filter'.*makes none", (np.zeros(40),), {"filter": [True, [1, 2]]}),
+        (r"'vectors'.*all texts or all vectors.*1 in row 1", (["a", 1],), {}),
         (r"'texts'.*one string a query", (np.zeros((2, 40)), "a"), {}),
         (r"'texts'.*one string for one vector", (np.zeros(40), ["a"]), {}),
         (r"'texts'.*\(2\).*3", (np.zeros((2, 40)), ["a", "b", "c"]), {}),
@@ -138,6 +165,94 @@ def test_a_rejected_change_leaves_the_index_unchanged(corpus):
     refused(r"'id'", index.explain, v[0], id=2.5)
     assert index.ids() == corpus.ids[:20]
     index.verify()
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    """An index with strings as ids, and one with integers, and what they were made of."""
+    vectors, texts = np.random.default_rng(0).standard_normal((30, 4)), [f"word{i} river {i % 5}" for i in range(30)]
+    payload = [{"n": i, "s": str(i % 3), "t": ["x"]} for i in range(30)]
+    make = partial(build, vectors, texts, payload=payload, keep_text=True, codec=hi2.SQ8(), refine=hi2.Half())
+    return make(ids=[f"d{i}" for i in range(30)]), make(), vectors, texts
+
+
+#: Specs whose tokenizers are read faster than the default one.
+WORDS = hi2.BM25(tokenizer=hi2.WordTokenizer(n_terms=512))
+WEIGHTS = hi2.TermWeights(tokenizer=hi2.WordTokenizer(n_terms=512))
+EFFORT = ["k", "clusters", "terms", "per_doc", "refine", "budget", "adaptive"]
+SEARCH = [*EFFORT, "vectors", "texts", "profile", "filter", "filters", "min_score", "offset", "group_by", "rerank"]
+DOCUMENTS = ["vectors", "texts", "ids", "payload", "term_weights", "keep_text", "threads"]
+CALLS = {
+    "search": ([*SEARCH, "rerank_depth", "threads"], lambda i, _, v, t: (i.search, {"vectors": v[0], "texts": t[0]})),
+    "batch": ([*SEARCH, "rerank_depth", "threads"], lambda i, _, v, t: (i.search, {"vectors": v[:2], "texts": t[:2]})),
+    "explain": ([*EFFORT, "vector", "text", "id"], lambda i, _, v, t: (i.explain, {"vector": v[0], "id": "d1"})),
+    "explain 2": (["id"], lambda _, i, v, t: (i.explain, {"vector": v[0], "text": t[0]})),
+    "get": (["ids"], lambda i, *_: (i.get, {})),
+    "get 2": (["ids"], lambda _, i, *__: (i.get, {})),
+    "contains": (["id"], lambda _, i, *__: (lambda id: id in i, {})),
+    "parse_ids": (["ids"], lambda _, i, *__: (i.parse_ids, {})),
+    "info": (["queries"], lambda i, *_: (i.info, {})),
+    "health": (["queries"], lambda i, *_: (i.health, {})),
+    "tune": (
+        ["queries", "texts", "relevant", "target", "latency", "budget", "k", "name", "threads"],
+        lambda i, _, v, t: (i.tune, {"queries": v, "texts": t, "k": 3}),
+    ),
+    "add": (DOCUMENTS, lambda i, _, v, t: (i.add, {"vectors": v[:2], "texts": t[:2], "ids": ["d0", "d1"]})),
+    "upsert": (DOCUMENTS, lambda i, _, v, t: (i.upsert, {"vectors": v[:2], "texts": t[:2], "ids": ["d0", "d1"]})),
+    "build": (
+        [*DOCUMENTS, "clusters", "terms", "codec", "refine", "metric"],
+        lambda *_: (build, {"vectors": V, "texts": T, "terms": WORDS}),
+    ),
+    "one payload": (["x"], lambda *_: (lambda x: build(V[:1], terms=None, payload=[{"x": x}]), {})),
+    "one id": (["x"], lambda *_: (lambda x: build(V[:1], terms=None, ids=[x]), {})),
+    "one text": (["x"], lambda *_: (lambda x: build(V[:1], [x], terms=WORDS), {})),
+    "one weight": (["x"], lambda *_: (lambda x: build(V[:1], terms=WEIGHTS, term_weights=[{"a": x}]), {})),
+    "one batch": (["x"], lambda *_: (lambda x: build(iter([x]), terms=None), {})),
+    "compared": (["x"], lambda i, _, v, t: (lambda x: i.search(v[0], filter=hi2.column("n") < x), {})),
+    "is in": (["x"], lambda i, _, v, t: (lambda x: i.search(v[0], filter=hi2.column("n").isin(x)), {})),
+    "hit": (["rank"], lambda i, _, v, t: (i.search(v[0], t[0]).explain, {})),
+    "KMeans": (
+        [field.name for field in fields(hi2.KMeans)],
+        lambda *_: (lambda **own: build(V, terms=None, clusters=hi2.KMeans(**own)), {}),
+    ),
+    "BM25": (
+        [field.name for field in fields(hi2.BM25)],
+        lambda *_: (lambda **own: build(V, T, clusters=None, terms=replace(WORDS, **own)), {}),
+    ),
+    "RaBitQ": (
+        [field.name for field in fields(hi2.RaBitQ)],
+        lambda *_: (lambda **own: build(V, terms=None, codec=hi2.RaBitQ(**own)), {}),
+    ),
+    "PQ": (
+        [field.name for field in fields(hi2.PQ)],
+        lambda *_: (lambda **own: build(V, terms=None, codec=hi2.PQ(**{"bits": 4, **own})), {}),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.filterwarnings("ignore")
+def test_any_value_of_any_parameter_is_answered_or_refused_by_an_error_of_ours(tiny, name):
+    parameters, made = CALLS[name]
+    foreign = []
+    for parameter in parameters:
+        for kind, value in values().items():
+            call, given = made(*tiny)
+            try:
+                call(**{**given, parameter: value})
+            except hi2.Error as error:
+                if not str(error) or len(str(error)) > 3000:
+                    foreign.append((parameter, kind, len(str(error))))
+            except Exception as error:
+                foreign.append((parameter, kind, repr(error)[:200]))
+    assert not foreign
+
+
+def test_a_payload_may_be_a_hundred_deep():
+    index = build(V, T, payload=[{"x": nested(98)}] * 4)
+    assert index.get(0)["payload"] == {"x": nested(98)}
+    shared = ["tag"]
+    assert build(V, T, payload=[{"a": shared, "b": [shared, shared]}] * 4).get(0)["payload"]["b"] == [shared, shared]
 
 
 def test_huge_search_parameters_work(index, corpus):

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hi2.errors import InvalidParameter, invalid
+from hi2.errors import InvalidParameter, described, invalid
 
 Floats = npt.NDArray[np.float32]
 Bytes = npt.NDArray[np.uint8]
@@ -83,9 +83,9 @@ class Hits:
             )
         if rank is None:
             return [self.why(0, id) for id, _ in self]
-        if not -len(self) <= rank < len(self):
-            raise invalid("rank", f"the place of one of {len(self)} hits", rank)
-        return self.why(0, self[rank][0])
+        if isinstance(rank, bool) or not isinstance(rank, (int, np.integer)) or not -len(self) <= rank < len(self):
+            raise invalid("rank", f"the place of one of {len(self)} hits", described(rank))
+        return self.why(0, self[int(rank)][0])
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))

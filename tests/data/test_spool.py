@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import tempfile
+
 import numpy as np
+import pytest
 
 from hi2.data import spool
+from hi2.errors import Error
 
 
 def test_a_spool_that_spills_to_disk_returns_everything(monkeypatch):
@@ -41,3 +48,47 @@ def test_a_spilled_array_is_mapped_and_outlives_its_spool(monkeypatch):
     del store
     assert found.tolist() == list(range(100))
     assert not found.flags.writeable
+
+
+FULL = """
+import resource
+import numpy as np
+import hi2
+from hi2.data import spool
+
+spool.SPILL_BYTES = 10_000
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+batches = [np.ones((1000, 8), np.float32)] * 9
+try:
+    hi2.HybridIndex.build(iter(batches), terms=None)
+except hi2.Error as error:
+    print(error)
+resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))
+for values in (np.ones(20_000, np.uint8), np.ones(10_001, np.uint8)):
+    try:
+        store = spool.Spool(np.uint8)
+        store.append(values)
+        store.finish()
+    except hi2.Error as error:
+        print(error)
+"""
+
+
+def test_a_full_disk_is_named_with_the_way_out(tmp_path):
+    pytest.importorskip("resource")
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    run = subprocess.run([sys.executable, "-c", FULL], capture_output=True, text=True, check=True, env=environment)
+    said = run.stdout.splitlines()
+    assert len(said) == 3
+    for line in said:
+        assert f"could not be written to {tmp_path}: [Errno" in line
+        assert "set TMPDIR to a folder on a larger disk" in line
+    assert run.stderr == ""
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_a_place_for_temporary_files_the_way_out_is_named(monkeypatch, tmp_path):
+    monkeypatch.setattr(spool, "SPILL_BYTES", 8)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    with pytest.raises(Error, match=r"could not be written to .*nowhere.*TMPDIR"):
+        spool.Spool(np.int64).append(np.arange(9))

@@ -72,6 +72,49 @@ def test_an_archive_of_arrays_is_not_a_file_of_vectors(tmp_path):
         open_vectors(tmp_path / "a.npz", metric="inner_product")
 
 
+HEADERS = [
+    b"{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4611686018427387904), }",
+    b"{'descr': '<f4', 'fortran_order': False, 'shape': (-3, 4), }",
+    b"{'descr': '|O', 'fortran_order': False, 'shape': (3, 4), }",
+    b"{'descr': [('a', '<f4')] * 3, 'shape': 5",
+    b"(" * 100,
+]
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"PK\x03\x04", b"\x80\x04K\x05.", *(b"\x93NUMPY\x01\0\x76\0" + own.ljust(118) for own in HEADERS)],
+)
+def test_a_file_that_holds_no_array_is_refused(tmp_path, content):
+    (tmp_path / "a.npy").write_bytes(content + b"\0" * 64)
+    with pytest.raises(InvalidParameter, match=r"'vectors'.*the path of a \.npy file.*a\.npy"):
+        open_vectors(tmp_path / "a.npy", metric="inner_product")
+
+
+def test_paths_that_are_none_are_refused(tmp_path):
+    for path in (tmp_path, "a\0b", "\ud800", "x" * 10_000):
+        with pytest.raises(InvalidParameter, match=r"the path of a \.npy file"):
+            open_vectors(path, metric="inner_product")
+
+
+def test_arrays_of_absurd_size_are_refused_before_they_are_read():
+    for shape in ((1 << 32, 3), (1 << 40, 3), (2, 1 << 40)):
+        with pytest.raises(InvalidParameter, match=r"fewer than 2\^32 rows"):
+            open_vectors(np.broadcast_to(np.float32(1), shape), metric="inner_product")
+
+
+def test_batches_may_be_tensors_and_bfloat16():
+    torch, ml_dtypes = pytest.importorskip("torch"), pytest.importorskip("ml_dtypes")
+    short = ROWS.astype(ml_dtypes.bfloat16)
+    tensor = torch.from_numpy(short.astype(np.float32)).bfloat16()
+    for given in (short, tensor, iter([short[:4], tensor[4:]])):
+        read = open_vectors(given, metric="inner_product").read(slice(0, 9))
+        np.testing.assert_array_equal(read, short.astype(np.float32))
+    with pytest.raises(InvalidParameter, match="an array of numbers"):
+        open_vectors(iter([[[1.0], [1.0, 2.0]]]), metric="inner_product")
+
+
 def test_batches_that_outgrow_memory_are_collected_in_order(monkeypatch):
     monkeypatch.setattr(spool, "SPILL_BYTES", 50)
     vectors = VectorSpool()

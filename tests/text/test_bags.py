@@ -45,15 +45,78 @@ def test_special_tokens_and_weights_that_are_not_positive_are_left_out(bert):
     assert row(weigh(bert, Csr([0, 3], [red, red, 101], [1.0, 4.0, 9.0])), 0) == {red: 4.0}
 
 
-def test_an_invalid_csr_matrix_is_refused(bert):
-    for bad in (
+@pytest.mark.parametrize(
+    "bad",
+    [
         Csr([1, 2], [5], [1.0]),
+        Csr([0, 2], [5], [1.0]),
+        Csr([0, 1, 0, 1], [5], [1.0]),
+        Csr(np.array([0, 1, 0, 1], np.uint64), [5], [1.0]),
+        Csr(np.array([0, 2**64 - 1, 1], np.uint64), [5], [1.0]),
+        Csr([0, -1, 1], [5], [1.0]),
+        Csr([], [], []),
+        Csr(0, [], []),
+        Csr([[0, 1]], [5], [1.0]),
+        Csr([0.0, 1.0], [5], [1.0]),
+        Csr(["a", "b"], [5], [1.0]),
         Csr([0, 1], [40_000], [1.0]),
+        Csr([0, 1], [-1], [1.0]),
+        Csr([0, 1], [5.0], [1.0]),
+        Csr([0, 1], [[5]], [1.0]),
+        Csr([0, 1], [None], [1.0]),
+        Csr([0, 1], [2**63], [1.0]),
         Csr([0, 1], [5], [np.nan]),
+        Csr([0, 1], [5], [np.inf]),
+        Csr([0, 1], [5], [1e31]),
+        Csr([0, 1], [5], [-(10**40)]),
+        Csr([0, 1], [5], ["1"]),
+        Csr([0, 1], [5], [None]),
+        Csr([0, 1], [5], [1j]),
+        Csr([0, 1], [5], [[1.0]]),
+        Csr([0, 1], [5], 1.0),
         Csr([0, 1], [5], []),
-    ):
-        with pytest.raises(hi2.InvalidParameter, match="'term_weights'"):
-            weigh(bert, bad)
+        Csr([0, 1], [5], [1.0, 2.0]),
+    ],
+    ids=lambda own: repr((own.indptr.tolist(), own.indices.tolist(), own.data.tolist())),
+)
+@pytest.mark.filterwarnings("error")
+def test_an_invalid_csr_matrix_is_refused(bert, bad):
+    with pytest.raises(hi2.InvalidParameter, match="'term_weights'"):
+        weigh(bert, bad)
+
+
+def test_matrices_of_other_kinds_give_the_same_bags(bert):
+    sparse = pytest.importorskip("scipy.sparse")
+    matrix = sparse.csr_matrix(([1.0, 2.0, 0.5], ([0, 0, 2], [8, 5, 5])), shape=(3, bert.n_terms))
+    expected = [{8: 1.0, 5: 2.0}, {}, {5: 0.5}]
+    expected = [{term: weight for term, weight in own.items() if not bert.dropped[term]} for own in expected]
+    for kind in ("csr", "csc", "coo", "lil", "dok", "bsr"):
+        bags = weigh(bert, matrix.asformat(kind))
+        assert [row(bags, i) for i in range(3)] == expected, kind
+    whole = weigh(bert, matrix.astype(bool))
+    assert len(whole) == 3
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        (5, "one mapping a document"),
+        (None, "one mapping a document"),
+        ({"red": 1.0}, "a single mapping"),
+        ("red", "a single string"),
+        (np.ones((2, 3)), "one mapping a document.*row 0"),
+        (np.array(3), "one mapping a document"),
+        ([{"red": 10**400}], "finite numbers.*row 0"),
+        ([{"red": "much"}], "finite numbers.*row 0"),
+        ([{"red": None}], "finite numbers"),
+        ([{}, {"\ud800": 1.0}], "valid Unicode.*row 1"),
+        ([{10**5000: 1.0}], "below 30522"),
+        ([{None: 1.0}], "below 30522"),
+    ],
+)
+def test_weights_that_are_none_are_refused(bert, bad, said):
+    with pytest.raises(hi2.InvalidParameter, match=rf"'term_weights'.*{said}"):
+        weigh(bert, bad)
 
 
 def test_the_number_of_threads_does_not_change_the_result():

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from hi2 import _native
-from hi2.arguments import normalise_integers
+from hi2.arguments import boolean, normalise_integers
 from hi2.codecs.codec import Codec
 from hi2.types import Array, Floats
 
@@ -35,7 +35,7 @@ class RaBitQ:
 
     def __post_init__(self) -> None:
         normalise_integers(self, bits=(1, 8), seed=(0, 2**32 - 1))
-        object.__setattr__(self, "residual", bool(self.residual))
+        object.__setattr__(self, "residual", boolean("residual", self.residual))
 
     def fit(self, sample: Floats, *, threads: int) -> Codec:
         """Return the codec with the mean of ``sample`` (n, dim) and a random rotation."""

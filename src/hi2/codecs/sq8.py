@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from hi2 import _native
+from hi2.arguments import boolean
 from hi2.codecs.codec import Codec
 from hi2.types import Array, Floats
 
@@ -29,7 +30,7 @@ class SQ8:
     sample_size: ClassVar[int] = 64 * 1024
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "residual", bool(self.residual))
+        object.__setattr__(self, "residual", boolean("residual", self.residual))
 
     def fit(self, sample: Floats, *, threads: int) -> Codec:
         """Return the codec whose steps span ``sample`` (n, dim), plus a tenth for values beyond the sample's range."""

@@ -9,9 +9,13 @@ from typing import Any
 import numpy as np
 
 from hi2 import _native
+from hi2.data.given_array import entries
 from hi2.data.ragged import Ragged
-from hi2.errors import InvalidParameter, invalid
+from hi2.errors import described, invalid
 from hi2.types import I64, U64, Array, Id
+
+#: Longer integers are not read from text; no id has as many digits.
+_MAX_DIGITS = 100
 
 
 @dataclass(frozen=True)
@@ -59,13 +63,11 @@ class IdColumn:
 
 def id_column(ids: Any, *, name: str = "ids") -> IdColumn:
     """Return the caller's ids as a column; they must be all integers (from 0) or all strings, none twice."""
-    if isinstance(ids, (str, bytes)):
-        raise invalid(name, "a sequence of ids", f"the single string {ids!r}")
     if isinstance(ids, np.ndarray):
         if ids.ndim != 1:
             raise invalid(name, "one id a document", f"an array of shape {ids.shape}")
         ids = ids.tolist()
-    values = list(ids)
+    values = list(entries(ids, name=name, must="a sequence of ids"))
     column = _strings(values, name) if values and isinstance(values[0], str) else _integers(values, name)
     order = column.order()
     rows = column.take(order)
@@ -77,7 +79,7 @@ def id_column(ids: Any, *, name: str = "ids") -> IdColumn:
         repeat = int(equal[0]) + 1 if len(equal) else None
     if repeat is not None:
         first, second = int(order[repeat - 1]), int(order[repeat])
-        raise invalid(name, "unique", f"{values[second]!r} in rows {first} and {second}")
+        raise invalid(name, "unique", f"{described(values[second])} in rows {first} and {second}")
     return column
 
 
@@ -85,7 +87,7 @@ def _strings(values: list[Any], name: str) -> IdColumn:
     encoded = []
     for row, value in enumerate(values):
         if not isinstance(value, str):
-            raise invalid(name, "all strings or all integers", f"{value!r} in row {row} after strings")
+            raise invalid(name, "all strings or all integers", f"{described(value)} in row {row} after strings")
         try:
             encoded.append(value.encode())
         except UnicodeEncodeError as error:
@@ -96,9 +98,9 @@ def _strings(values: list[Any], name: str) -> IdColumn:
 def _integers(values: list[Any], name: str) -> IdColumn:
     for row, value in enumerate(values):
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-            raise invalid(name, "all strings or all integers", f"{value!r} in row {row}")
+            raise invalid(name, "all strings or all integers", f"{described(value)} in row {row}")
         if not 0 <= value < 2**63:
-            raise invalid(name, "integers from 0 to 2^63 - 1", f"{value} in row {row}")
+            raise invalid(name, "integers from 0 to 2^63 - 1", f"{described(value)} in row {row}")
     return IdColumn(np.array(values, np.int64))
 
 
@@ -108,14 +110,15 @@ def check_id(value: Any, *, name: str = "id") -> Id:
         return value
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return int(value)
-    raise InvalidParameter(f"The '{name}' parameter must be a string or an integer. Got {value!r} instead.")
+    raise invalid(name, "a string or an integer", described(value))
 
 
 def parse_ids(ids: Sequence[str], kind: str | None) -> list[Id]:
     """Return ids that are given as strings in the kind that an index has."""
-    if kind != "int":
-        return list(ids)
-    for id in ids:
-        if not (id.isascii() and id.isdigit()):
-            raise invalid("ids", "integers, as in this index", repr(id))
-    return [int(id) for id in ids]
+    given = list(entries(ids, name="ids", must="a list of strings"))
+    for id in given:
+        if not isinstance(id, str):
+            raise invalid("ids", "strings", described(id))
+        if kind == "int" and not (id.isascii() and id.isdigit() and len(id) < _MAX_DIGITS):
+            raise invalid("ids", "integers, as in this index", described(id))
+    return [int(id) for id in given] if kind == "int" else given

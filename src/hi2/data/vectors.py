@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from hi2.data.given_array import given_array, is_real
 from hi2.data.spool import Spool
-from hi2.errors import InvalidParameter, invalid
+from hi2.errors import InvalidParameter, described, invalid
 from hi2.types import Array, Floats
 
 INNER_PRODUCT = "inner_product"
 METRICS = (INNER_PRODUCT, "cosine")
 #: Inner products of larger numbers could overflow float32, and infinite scores cannot be ordered.
 LARGEST = 1e16
+#: Rows are numbered by 32 bits, and no model has as many dimensions.
+MAX_VECTORS, MAX_DIM = 1 << 32, 1 << 20
 
 
 class Vectors:
@@ -48,17 +51,16 @@ def open_vectors(data: Any, *, metric: str, dim: int | None = None, name: str = 
         data = _load_npy(Path(data), name)
     elif isinstance(data, Iterator):
         data = _spool(data, name)
-    elif not isinstance(data, np.ndarray):
-        try:
-            data = np.asarray(data)
-        except ValueError as error:
-            raise invalid(name, "an array of shape (n, dim)", f"rows that make no array ({error})") from error
+    else:
+        data = given_array(data, name=name)
     if data.ndim != 2:
         raise invalid(name, "an array of shape (n, dim)", f"shape {data.shape}")
-    if data.dtype.kind not in "fiu":
+    if not is_real(data.dtype):
         raise invalid(name, "an array of real numbers", f"dtype {data.dtype}")
     if data.shape[1] == 0:
         raise invalid(name, "an array of at least one dimension", f"shape {data.shape}")
+    if data.shape[0] >= MAX_VECTORS or data.shape[1] >= MAX_DIM:
+        raise invalid(name, f"of fewer than 2^32 rows of less than {MAX_DIM:,} dimensions", f"shape {data.shape}")
     if dim is not None and data.shape[1] != dim:
         raise invalid(name, f"of the index's dimension {dim}", f"dimension {data.shape[1]}")
     return Vectors(data, normalise=metric == "cosine", name=name)
@@ -66,10 +68,9 @@ def open_vectors(data: Any, *, metric: str, dim: int | None = None, name: str = 
 
 def _load_npy(path: Path, name: str) -> Array:
     try:
-        array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
-        array.shape  # noqa: B018 - an archive of several arrays has none
-    except (OSError, EOFError, ValueError, AttributeError) as error:
-        raise invalid(name, "the path of a .npy file", f"'{path}' ({error})") from error
+        array: Array = np.lib.format.open_memmap(path, mode="r")
+    except Exception as error:  # numpy raises what its parser of headers raises
+        raise invalid(name, "the path of a .npy file", f"{described(str(path))} ({error})") from error
     return array
 
 
@@ -84,11 +85,11 @@ class VectorSpool:
 
     def append(self, batch: Any) -> None:
         """Append a 2-D batch."""
-        block = np.asarray(batch)
+        block = given_array(batch, name=self._name)
         if self._spool is None and block.ndim == 2:
             self._dim = int(block.shape[1])
             self._spool = Spool(np.float32, width=self._dim)
-        if self._spool is None or block.shape[1:] != (self._dim,) or self._dim == 0 or block.dtype.kind not in "fiu":
+        if self._spool is None or block.shape[1:] != (self._dim,) or self._dim == 0 or not is_real(block.dtype):
             must = "batches of shape (n, dim), all of one dim"
             raise invalid(self._name, must, f"shape {block.shape} in batch {self._n_batches}")
         with np.errstate(over="ignore"):

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from hi2.data.given_array import entries
 from hi2.errors import LONGEST_VALUE, InvalidParameter, described, invalid
 from hi2.filters.columns import Column, Columns, plain
 from hi2.filters.comparison import as_float, compare, compare_any
@@ -251,9 +252,8 @@ class ColumnName:
 
     def isin(self, values: Iterable[Any]) -> Expression:
         """Return the condition that the value, or one of the tags, is among these."""
-        if isinstance(values, str) or not isinstance(values, Iterable):
-            raise invalid("values", "a list of values", described(values))
-        return Comparison(self._name, "in", tuple(comparable(value) for value in values))
+        given = entries(values, name="values", must="a list of values")
+        return Comparison(self._name, "in", tuple(comparable(value) for value in given))
 
     def exists(self) -> Expression:
         """Return the condition that a document has a value."""

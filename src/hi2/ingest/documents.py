@@ -8,18 +8,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any
 
 import numpy as np
 
+from hi2.data.given_array import entries
 from hi2.data.ids import IdColumn, id_column
 from hi2.data.ragged import Ragged
 from hi2.data.spool import Spool
 from hi2.data.vectors import Vectors, VectorSpool, open_vectors
 from hi2.encoders.encoder import Encoder, encode
 from hi2.encoders.static import StaticEncoder
-from hi2.errors import InvalidParameter, invalid
+from hi2.errors import InvalidParameter, described, invalid
 from hi2.filters.columns import plain
 from hi2.progress import Progress
 from hi2.selectors.terms import BM25, LearnedTerms, TermSelector, TermWeights
@@ -28,6 +29,9 @@ from hi2.text.tokenizer import Analyzer, Tokenizer
 from hi2.types import U64, Array, Floats
 
 _TEXTS_PER_BATCH = 2048
+#: Mappings and lists of a payload are at most this deep inside each other, so that every reader of JSON can read them.
+MAX_PAYLOAD_DEPTH = 100
+_SCALARS = {str, int, float, bool, type(None)}
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ def term_reader(terms: BM25 | TermWeights | TermSelector | None) -> TermReader |
     if isinstance(terms, TermSelector):
         return TermReader(terms.spec, terms.tokenizer)
     if not isinstance(terms, (BM25, TermWeights)):
-        raise invalid("terms", "BM25(...), TermWeights(...), a fitted TermSelector or None", repr(terms))
+        raise invalid("terms", "BM25(...), TermWeights(...), a fitted TermSelector or None", described(terms))
     return TermReader(terms, Tokenizer.load(terms.tokenizer))
 
 
@@ -59,6 +63,10 @@ class NewDocuments:
     term_weights: Any = None
     payload: Iterable[Mapping[str, Any]] | None = None
     keep_text: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.keep_text is not None and not isinstance(self.keep_text, (bool, int, np.bool_)):
+            raise invalid("keep_text", "True, False or None", described(self.keep_text))
 
 
 @dataclass(frozen=True)
@@ -87,8 +95,8 @@ def collect(
     progress: Progress,
 ) -> Documents:
     """Return the caller's documents, checked against each other. Without vectors, the encoder makes them."""
-    if isinstance(texts, str):
-        raise invalid("texts", "one string a document", "a single string")
+    texts = None if texts is None else entries(texts, name="texts", must="one string a document")
+    payload = None if payload is None else entries(payload, name="payload", must="one mapping a document")
     if vectors is None:
         if encoder is None or texts is None:
             raise invalid("vectors", "given, unless there are texts and an encoder to make them", None)
@@ -163,7 +171,7 @@ def _read_texts(
     collector = BagCollector(np.uint32 if counted else np.float32)
     vectors, lines = VectorSpool(), Spool(np.uint8)
     ends: list[U64] = []
-    payload_rows = None if payload is None else iter(payload)
+    payload_rows = None if payload is None else entries(payload, name="payload", must="one mapping a document")
     n_texts = n_bytes = 0
     with progress.phase("read texts", n_docs) as report:
         for batch in _batches(texts, n_docs or 0):
@@ -217,21 +225,25 @@ def _encode_and_count(
 
 
 def _batches(texts: Iterable[str] | None, n_docs: int) -> Iterator[list[Any]]:
-    rows: Iterator[Any] = iter([None] * n_docs) if texts is None else iter(texts)
+    rows = repeat(None, n_docs) if texts is None else entries(texts, name="texts", must="one string a document")
     while batch := list(islice(rows, _TEXTS_PER_BATCH)):
         yield batch
 
 
-def _check_keys(value: object, row: int) -> None:
-    """Refuse keys that are not strings: JSON would turn them into strings, and could make two keys equal."""
+def _check_nested(value: Any, row: int, inside: tuple[int, ...] = ()) -> None:
+    """Refuse keys that are not strings (JSON would make them strings, and could make two equal) and deep nesting."""
+    if len(inside) == MAX_PAYLOAD_DEPTH or id(value) in inside:
+        got = "one inside itself" if id(value) in inside else "deeper ones"
+        raise invalid("payload", f"mappings and lists at most {MAX_PAYLOAD_DEPTH} deep", f"{got} in row {row}")
+    inside = (*inside, id(value))
     if isinstance(value, Mapping):
-        for key, inner in value.items():
+        for key in value:
             if not isinstance(key, str):
-                raise invalid("payload", "mappings with string keys", f"{key!r} in row {row}")
-            _check_keys(inner, row)
-    elif isinstance(value, (list, tuple)):
-        for inner in value:
-            _check_keys(inner, row)
+                raise invalid("payload", "mappings with string keys", f"{described(key)} in row {row}")
+        value = value.values()
+    for own in value:
+        if type(own) not in _SCALARS and isinstance(own, (Mapping, list, tuple)):
+            _check_nested(own, row, inside)
 
 
 def _line(text: str | None, payload: Iterator[Mapping[str, Any]] | None, row: int) -> bytes:
@@ -239,10 +251,10 @@ def _line(text: str | None, payload: Iterator[Mapping[str, Any]] | None, row: in
     if payload is not None:
         value = next(payload, None)
         if value is None or not isinstance(value, Mapping):
-            raise invalid("payload", "one mapping a document", f"{value!r} in row {row}")
+            raise invalid("payload", "one mapping a document", f"{described(value)} in row {row}")
+        _check_nested(value, row)
         stored["payload"] = dict(value)
-        _check_keys(value, row)
     try:
         return (json.dumps(stored, ensure_ascii=False, allow_nan=False, default=plain) + "\n").encode()
-    except (TypeError, ValueError, RecursionError) as error:
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise invalid("payload", "JSON data and valid Unicode text", f"{error} in row {row}") from error

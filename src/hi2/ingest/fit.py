@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from hi2.codecs import Codec, CodecSpec
-from hi2.data.vectors import Vectors
+from hi2.data.vectors import METRICS, Vectors
 from hi2.encoders.encoder import EncoderIdentity
-from hi2.errors import invalid
+from hi2.errors import described, invalid
 from hi2.ingest.documents import Documents, TermReader
 from hi2.progress import Progress
 from hi2.selectors.clusters import ClusterSelector, KMeans
@@ -30,6 +30,10 @@ class Specs:
     refine: CodecSpec | Codec | None
     metric: str
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.metric, str):
+            raise invalid("metric", f"one of {METRICS}", described(self.metric))
+
 
 def fit_model(
     documents: Documents,
@@ -47,7 +51,7 @@ def fit_model(
     """Return the parts fitted to the documents."""
     vectors = documents.vectors
     if clusters is not None and not isinstance(clusters, (KMeans, ClusterSelector)):
-        raise invalid("clusters", "KMeans(...), a fitted ClusterSelector or None", repr(clusters))
+        raise invalid("clusters", "KMeans(...), a fitted ClusterSelector or None", described(clusters))
     with progress.phase("fit clusters", None):
         cluster_part = clusters if not isinstance(clusters, KMeans) else _fit_clusters(clusters, vectors, threads)
     with progress.phase("fit terms", None):
@@ -79,7 +83,7 @@ def _fit_terms(
     if isinstance(terms, TermSelector):
         return terms
     if isinstance(reader.spec, LearnedTerms):
-        raise invalid("terms", "a fitted TermSelector: learned terms come from training", repr(terms))
+        raise invalid("terms", "a fitted TermSelector: learned terms come from training", described(terms))
     return reader.spec.fit(documents.bags, reader.tokenizer)
 
 
@@ -89,7 +93,7 @@ def _fit_codec(
     if isinstance(codec, Codec):
         return codec
     if not hasattr(codec, "sample_size") or not hasattr(codec, "fit") or isinstance(codec, type):
-        raise invalid(name, "a codec such as Flat(), PQ(...) or OPQ(...)", repr(codec))
+        raise invalid(name, "a codec such as Flat(), PQ(...) or OPQ(...)", described(codec))
     sample = _sample(vectors, codec.sample_size)
     if codec.residual:
         if clusters is None:

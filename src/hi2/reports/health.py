@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hi2 import _native
-from hi2.reports.info import count_without_term_list, describe
+from hi2.reports.info import count_queries, describe
 from hi2.state.index_state import State
 from hi2.state.snapshot import Snapshot
 from hi2.store.named_files import Stored
@@ -30,7 +30,7 @@ def health(
     filed = sum(live.segment.n_docs for live in snapshot.segments)
     asked = {"n": searches["with_text"], "without_term_list": searches["without_term_list"]}
     if queries is not None:
-        asked = {"n": len(queries), "without_term_list": count_without_term_list(state, queries)}
+        asked = count_queries(state, queries)
     report = {
         "documents": snapshot.n_alive,
         "segments": len(snapshot.segments),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from hi2 import _native
+from hi2.data.given_array import entries
+from hi2.errors import described, invalid
 from hi2.selectors.terms import DEFAULT_QUERY_TERMS
 from hi2.state.index_state import State
 from hi2.state.model import Model
@@ -38,7 +40,7 @@ def info(
     """Return the description of an index, with counts of what was searched for, and of ``queries`` if given."""
     report = {**describe(state, stored), "searches": searches}
     if queries is not None:
-        report["queries"] = {"n": len(queries), "without_term_list": count_without_term_list(state, queries)}
+        report["queries"] = count_queries(state, queries)
     return report
 
 
@@ -68,6 +70,15 @@ def describe(state: State, stored: Stored | None) -> dict[str, Any]:
         "path": None if stored is None else str(stored.folder),
         "simd": _native.simd_level(),
     }
+
+
+def count_queries(state: State, queries: Iterable[str]) -> dict[str, int]:
+    """Return how many texts are given, and how many of them open no term list."""
+    texts = list(entries(queries, name="queries", must="a list of texts"))
+    for row, text in enumerate(texts):
+        if text is not None and not isinstance(text, str):
+            raise invalid("queries", "a list of texts", f"{described(text)} in row {row}")
+    return {"n": len(texts), "without_term_list": count_without_term_list(state, texts)}
 
 
 def count_without_term_list(state: State, texts: Sequence[str]) -> int:

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from hi2.data.given_array import given_array
 from hi2.data.ids import check_id
-from hi2.errors import invalid
+from hi2.errors import described, invalid
 from hi2.filters.expression import Expression, check_columns
 from hi2.filters.parser import parse
 from hi2.state.segment import alive_bits, alive_flags
@@ -115,13 +116,13 @@ def matching(snapshot: Snapshot, given: Any) -> Matches:
         must = "an expression, its text, a boolean mask or a list of ids"
         raise invalid("filter", must, f"a {type(given).__name__}")
     if len(values) and isinstance(values[0], (bool, np.bool_)):
-        return _from_mask(snapshot, np.asarray(values))
+        return _from_mask(snapshot, given_array(values, name="filter"))
     ids = [check_id(id, name="filter") for id in values]
     kind = snapshot.id_kind
     for id in ids:
         if kind is not None and isinstance(id, str) != (kind == "str"):
             must = f"ids of type {kind}, as in the index (filters= has one filter a query)"
-            raise invalid("filter", must, repr(id))
+            raise invalid("filter", must, described(id))
     docs: list[list[int]] = [[] for _ in snapshot.segments]
     for place in snapshot.find(ids):
         if place is not None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from hi2 import _native
 from hi2.arguments import MAX_K, integer, real
-from hi2.errors import invalid
+from hi2.errors import described, invalid
 from hi2.selectors.terms import DEFAULT_QUERY_TERMS
 from hi2.state.benefit import DEFAULT_BENEFIT, Benefit, log_odds
 from hi2.state.index_state import State
@@ -94,9 +94,9 @@ def resolve_effort(
 
 def with_profile(state: State, name: str, given: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a profile; those that are given with the search take precedence."""
-    profile = state.profiles.get(name)
+    profile = state.profiles.get(name) if isinstance(name, str) else None
     if profile is None:
         known = ", ".join(state.profiles) or "there is none: tune() makes them"
-        raise invalid("profile", f"one that this index has ({known})", repr(name))
+        raise invalid("profile", f"one that this index has ({known})", described(name))
     overrides = {key: value for key, value in given.items() if value is not None}
     return {**profile.arguments(), **overrides, "benefit": profile.benefit}

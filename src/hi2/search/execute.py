@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hi2 import _native
-from hi2.arguments import thread_count
+from hi2.arguments import check_hits, thread_count
 from hi2.data.vectors import INNER_PRODUCT, LARGEST
 from hi2.errors import invalid
 from hi2.search.candidates import FilterPerQuery, Matches, group_by_filter, matching
@@ -35,6 +35,7 @@ def execute(
         if hits is not None:
             return hits
     query_vectors, query_texts, single = read_queries(vectors, texts, state.model)
+    check_hits(len(query_vectors), effort.k)
     n_threads = 1 if single else thread_count(threads)
     queries = with_terms(state.model, query_vectors, query_texts, effort, n_threads)
     if filter is None:

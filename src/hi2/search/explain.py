@@ -9,7 +9,7 @@ import numpy as np
 
 from hi2 import _native
 from hi2.codecs import Flat
-from hi2.errors import FormatError
+from hi2.errors import FormatError, described
 from hi2.search.effort import Effort
 from hi2.search.execute import execute
 from hi2.search.query import read_query
@@ -84,7 +84,7 @@ class Explanation:
         return asdict(self)
 
     def __str__(self) -> str:
-        name = repr(self.id)
+        name = described(self.id)
         if self.outcome == "not in the index":
             return f"{name} is not in the index."
         lines = []
@@ -191,7 +191,7 @@ def _rank(search: Any, state: State, vector: Any, text: str | None, effort: Effo
             return rescored.index(id) + 1, True
     by_codec = search(state, vector, text, replace(effort, depth=0)).ids.tolist()
     if id not in by_codec:
-        raise FormatError(f"The index is damaged: {id!r} is filed but cannot be scored. Run verify().")
+        raise FormatError(f"The index is damaged: {described(id)} is filed but cannot be scored. Run verify().")
     return by_codec.index(id) + 1, False
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hi2.arguments import MAX_K
+from hi2.arguments import MAX_K, integer
 from hi2.data.ids import check_id
 from hi2.encoders.encoder import Encoder
 from hi2.errors import invalid
@@ -49,6 +49,7 @@ def search(
         if filter is not None or filters is not None:  # what a filter opens is counted in clusters
             asked["adaptive"] = None
     resolved = resolve_effort(state.model, k=k, **asked)
+    offset = integer("offset", offset, low=0, high=MAX_K)
     filter = per_query(filter, filters)
     for name in ("budget", "adaptive"):
         if filter is not None and effort[name] is not None:

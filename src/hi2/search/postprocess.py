@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from hi2.arguments import MAX_K, integer, real
-from hi2.errors import Error, InvalidParameter, invalid
+from hi2.arguments import MAX_K, check_hits, integer, real
+from hi2.errors import Error, InvalidParameter, described, invalid
 from hi2.filters.expression import read_column
 from hi2.state.snapshot import Snapshot, stored_documents
 from hi2.types import Array, Hits, Id
@@ -41,11 +41,11 @@ class Postprocessing:
         if min_score is not None:
             min_score = real("min_score", min_score, low=-math.inf, high=math.inf)
         if group_by is not None and not isinstance(group_by, str):
-            raise invalid("group_by", "the name of a payload column", repr(group_by))
+            raise invalid("group_by", "the name of a payload column", described(group_by))
         if rerank is None and n is not None:
             raise invalid("rerank_depth", "left out without rerank", n)
         if rerank is not None and not callable(rerank) and not callable(getattr(rerank, "predict", None)):
-            raise invalid("rerank", "a callable of (query, texts), or a cross-encoder with predict", repr(rerank))
+            raise invalid("rerank", "a callable of (query, texts), or a cross-encoder with predict", described(rerank))
         depth = (
             0
             if rerank is None
@@ -148,6 +148,7 @@ def _page(hits: Hits, wanted: Postprocessing) -> Hits:
 
 
 def _stack(batch: Hits, rows: list[Hits], k: int) -> Hits:
+    check_hits(len(rows), k)
     ids = np.full((len(rows), k), *((None, object) if batch.ids.dtype == object else (-1, np.int64)))
     scores = np.full((len(rows), k), -np.inf, np.float32)
     grouped = any(row.groups is not None for row in rows)

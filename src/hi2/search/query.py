@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from hi2.data.given_array import entries, given_array
 from hi2.data.ragged import take_rows
 from hi2.data.vectors import open_vectors
 from hi2.encoders.encoder import Encoder, encode
-from hi2.errors import invalid
+from hi2.errors import described, invalid
 from hi2.search.effort import Effort
 from hi2.state.model import Model
 from hi2.types import U32, U64, Array, Floats
@@ -54,6 +55,9 @@ def encode_texts(vectors: Any, texts: Any, encoder: Callable[[], Encoder | None]
         return vectors, texts
     if texts is not None:
         raise invalid("vectors", "vectors where texts are given too", "text")
+    for row, text in enumerate([] if isinstance(vectors, str) else vectors):
+        if not isinstance(text, str):
+            raise invalid("vectors", "all texts or all vectors", f"{described(text)} in row {row}")
     loaded = encoder()
     if loaded is None:
         raise invalid("vectors", "a vector: this index has no encoder", "text alone")
@@ -63,13 +67,16 @@ def encode_texts(vectors: Any, texts: Any, encoder: Callable[[], Encoder | None]
 
 def read_query(vector: Any, model: Model) -> Floats:
     """Return one query vector, checked, normalised where the metric is cosine."""
-    query: Floats = open_vectors(np.asarray(vector)[None, :], metric=model.metric, dim=model.dim).read(slice(0, 1))[0]
+    array = given_array(vector, name="vector")
+    if array.ndim != 1:
+        raise invalid("vector", "one vector of shape (dim,)", f"shape {array.shape}")
+    query: Floats = open_vectors(array[None, :], metric=model.metric, dim=model.dim).read(slice(0, 1))[0]
     return query
 
 
 def read_queries(vectors: Any, texts: Texts, model: Model) -> tuple[Floats, Sequence[str | None] | None, bool]:
     """Return queries as (n, dim), their texts, and whether there was one query and no batch."""
-    array = vectors if isinstance(vectors, np.ndarray) else np.asarray(vectors)
+    array = vectors if type(vectors) is np.ndarray else given_array(vectors, name="vectors")
     single = array.ndim == 1
     if single and texts is not None and not isinstance(texts, str):
         raise invalid("texts", "one string for one vector", f"a {type(texts).__name__}")
@@ -79,7 +86,7 @@ def read_queries(vectors: Any, texts: Texts, model: Model) -> tuple[Floats, Sequ
     queries = source.read(slice(0, source.n))
     if texts is None:
         return queries, None, single
-    rows: Sequence[str | None] = [texts] if isinstance(texts, str) else list(texts)
+    rows = [texts] if isinstance(texts, str) else list(entries(texts, name="texts", must="one string a query"))
     if len(rows) != len(queries):
         raise invalid("texts", f"one string a query ({len(queries)})", len(rows))
     for row, text in enumerate(rows):

@@ -13,7 +13,7 @@ from math import sqrt
 import numpy as np
 
 from hi2 import _native
-from hi2.arguments import normalise_integers, real
+from hi2.arguments import boolean, normalise_integers, real
 from hi2.errors import InvalidParameter, invalid
 from hi2.faiss_fitting import pinned_faiss
 from hi2.types import U32, Array, Floats
@@ -47,11 +47,12 @@ class KMeans:
         normalise_integers(
             self,
             n_clusters=(1, (1 << 24) - 1),
-            iterations=(1, None),
-            points_per_cluster=(1, None),
+            iterations=(1, 2**31 - 1),
+            points_per_cluster=(1, 2**31 - 1),
             copies=(0, 32),
             seed=(0, 2**31 - 1),
         )
+        object.__setattr__(self, "spherical", boolean("spherical", self.spherical))
         object.__setattr__(self, "copy_margin", real("copy_margin", self.copy_margin, low=0.0, high=10.0))
 
     def resolved(self, n_docs: int) -> KMeans:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass, field
 from typing import Any
 
-from hi2.errors import FormatError, invalid
+from hi2.errors import FormatError, described, invalid
 from hi2.state.benefit import DEFAULT_BENEFIT, Benefit
 from hi2.state.model import Model
 
@@ -64,4 +64,4 @@ class Profile:
 def check_profile_name(name: str) -> None:
     """Refuse a name that is empty or not a string."""
     if not isinstance(name, str) or not name:
-        raise invalid("name", "a name", repr(name))
+        raise invalid("name", "a name", described(name))

@@ -11,8 +11,9 @@ import numpy as np
 
 from hi2 import _native
 from hi2.data.cache import LruCache
+from hi2.data.given_array import entries
 from hi2.data.ids import check_id
-from hi2.errors import invalid
+from hi2.errors import described, invalid
 from hi2.state.segment import Segment, alive_bits, alive_flags
 from hi2.types import Array, Bytes, Id
 
@@ -149,7 +150,7 @@ def stored_documents(snapshot: Snapshot, ids: Sequence[Id]) -> list[dict[str, An
     stored = []
     for id, place in zip(ids, snapshot.find(ids), strict=True):
         if place is None:
-            raise invalid("ids", "in the index", repr(id))
+            raise invalid("ids", "in the index", described(id))
         segment = snapshot.segments[place.segment].segment
         stored.append({"id": id, **segment.stored(segment.row_of(place.doc))})
     return stored
@@ -159,7 +160,8 @@ def get_documents(snapshot: Snapshot, ids: Id | Sequence[Id]) -> Any:
     """Return what is stored of one document, or a list for several."""
     if isinstance(ids, (str, int, np.integer)):
         return stored_documents(snapshot, [check_id(ids, name="ids")])[0]
-    return stored_documents(snapshot, [check_id(id, name="ids") for id in ids])
+    given = entries(ids, name="ids", must="an id or a list of ids")
+    return stored_documents(snapshot, [check_id(id, name="ids") for id in given])
 
 
 def stored_texts(snapshot: Snapshot) -> list[str]:

@@ -10,8 +10,9 @@ import numpy as np
 
 from hi2 import _native
 from hi2.arguments import thread_count
+from hi2.data.given_array import entries, given_array
 from hi2.data.spool import Spool
-from hi2.errors import invalid
+from hi2.errors import described, invalid
 from hi2.text.tokenizer import Analyzer
 from hi2.types import U32, U64, Array, Floats
 
@@ -83,14 +84,19 @@ def weigh(tokenizer: Analyzer, rows: Any) -> Bags:
     and each of its tokens gets the weight, so keyword lists work with any tokenizer. If a term gets several weights,
     the largest counts.
     """
+    if getattr(rows, "format", "csr") != "csr" and callable(getattr(rows, "tocsr", None)):
+        rows = rows.tocsr()  # another of SciPy's formats; some have arrays of the same names
     if hasattr(rows, "indptr") and hasattr(rows, "indices") and hasattr(rows, "data"):
         return _from_csr(tokenizer, rows)
+    must = "a CSR matrix or one mapping a document"
+    if isinstance(rows, Mapping):
+        raise invalid("term_weights", must, "a single mapping")
     offsets = [0]
     terms: list[int] = []
     weights: list[float] = []
-    for row, mapping in enumerate(rows):
+    for row, mapping in enumerate(entries(rows, name="term_weights", must=must)):
         if not isinstance(mapping, Mapping):
-            raise invalid("term_weights", "a CSR matrix or one mapping a document", f"{mapping!r} in row {row}")
+            raise invalid("term_weights", must, f"{described(mapping)} in row {row}")
         best: dict[int, float] = {}
         for term, weight in mapping.items():
             for number in _term_numbers(tokenizer, term, row):
@@ -105,40 +111,68 @@ def weigh(tokenizer: Analyzer, rows: Any) -> Bags:
 
 def _term_numbers(tokenizer: Analyzer, term: object, row: int) -> Iterable[int]:
     if isinstance(term, str):
+        if not _is_unicode(term):
+            raise invalid("term_weights", "keyed by valid Unicode", f"{described(term)} in row {row}")
         number = tokenizer.number(term)
         return [number] if number is not None else [int(t) for t in tokenizer.encode([term])[0]]
     if isinstance(term, (int, np.integer)) and 0 <= term < tokenizer.n_terms:
         return [int(term)]
-    raise invalid("term_weights", f"keyed by strings or numbers below {tokenizer.n_terms}", f"{term!r} in row {row}")
+    must = f"keyed by strings or numbers below {tokenizer.n_terms}"
+    raise invalid("term_weights", must, f"{described(term)} in row {row}")
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return True
 
 
 def _weight(weight: object, row: int) -> float:
     try:
         value = float(weight)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         value = float("nan")
     if not abs(value) <= LARGEST_WEIGHT:
-        raise invalid("term_weights", f"finite numbers up to {LARGEST_WEIGHT:.0e}", f"{weight!r} in row {row}")
+        raise invalid("term_weights", f"finite numbers up to {LARGEST_WEIGHT:.0e}", f"{described(weight)} in row {row}")
     return value
 
 
 def _from_csr(tokenizer: Analyzer, matrix: Any) -> Bags:
-    offsets = np.asarray(matrix.indptr)
-    terms = np.asarray(matrix.indices)
-    weights: Floats = np.asarray(matrix.data, np.float32)
-    if len(offsets) < 1 or offsets[0] != 0 or offsets[-1] != len(terms) or np.any(np.diff(offsets) < 0):
+    offsets, terms = (_csr_integers(getattr(matrix, name), name) for name in ("indptr", "indices"))
+    weights = _csr_array(matrix.data, "data", "biuf")
+    if len(offsets) < 1 or offsets[0] != 0 or offsets[-1] != len(terms) or (offsets[1:] < offsets[:-1]).any():
         raise invalid("term_weights", "a CSR matrix with rising row pointers", "other row pointers")
     if len(weights) != len(terms):
         raise invalid("term_weights", "a CSR matrix with one weight an index", f"{len(weights)} for {len(terms)}")
     if len(terms) and not 0 <= terms.min() <= terms.max() < tokenizer.n_terms:
-        raise invalid("term_weights", f"a matrix of {tokenizer.n_terms} columns", f"a column {terms.max()}")
-    if not (np.abs(weights) <= LARGEST_WEIGHT).all():
+        column = terms.min() if terms.min() < 0 else terms.max()
+        raise invalid("term_weights", f"a matrix of {tokenizer.n_terms} columns", f"a column {column}")
+    if not (np.abs(weights.astype(np.float64)) <= LARGEST_WEIGHT).all():
         raise invalid("term_weights", f"finite numbers up to {LARGEST_WEIGHT:.0e}", "NaN or larger ones")
+    weights = weights.astype(np.float32)
     rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     keep = (weights > 0) & (tokenizer.dropped[terms] == 0)
     rows, terms, weights = rows[keep], terms[keep], weights[keep]
     bounds, terms, weights = _max_per_row_and_term(rows, terms, weights, len(offsets) - 1)
     return Bags(bounds, terms, weights, np.diff(bounds).astype(np.uint32))
+
+
+def _csr_array(values: Any, name: str, kinds: str) -> Array:
+    """One of the arrays of a CSR matrix, which must be of these kinds."""
+    array = given_array(values, name="term_weights")
+    if array.ndim != 1 or (array.dtype.kind not in kinds and array.size):
+        must = f"a CSR matrix whose {name} is a row of {'numbers' if 'f' in kinds else 'integers'}"
+        raise invalid("term_weights", must, f"shape {array.shape} of {array.dtype}")
+    return array
+
+
+def _csr_integers(values: Any, name: str) -> Array:
+    array = _csr_array(values, name, "iu")
+    if array.dtype.kind == "u" and array.size and array.max() >= 2**63:
+        raise invalid("term_weights", f"a CSR matrix whose {name} is below 2^63", array.max())
+    return array.astype(np.int64)
 
 
 def max_score_per_term(tokens: Array, counts: Array, scores: Floats, dropped: Array) -> Bags:

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from hi2.arguments import integer, real, thread_count
+from hi2.data.given_array import entries
 from hi2.data.ids import check_id
 from hi2.encoders.encoder import Encoder
-from hi2.errors import Error, InvalidParameter, MissingExtra, invalid
+from hi2.errors import Error, InvalidParameter, MissingExtra, described, invalid
 from hi2.progress import Progress
 from hi2.search.candidates import every_document
 from hi2.search.effort import DEFAULT_REFINE, Effort, resolve_effort
@@ -119,7 +120,7 @@ def tune(
     if name is not None:
         check_profile_name(name)
         if not goals:
-            raise invalid("name", "left out without a target, a latency or a budget", repr(name))
+            raise invalid("name", "left out without a target, a latency or a budget", described(name))
     vectors, texts = encode_texts(vectors, texts, encoder, state.model.dim)
     if len(goals) > 1:
         raise InvalidParameter("Only one of the 'target', 'latency' and 'budget' parameters must be given.")
@@ -150,11 +151,12 @@ def _labelled_only(
     queries: Floats, texts: Sequence[str | None] | None, relevant: Sequence[Sequence[Any]]
 ) -> tuple[Floats, Sequence[str | None] | None, Sequence[Sequence[Any]]]:
     """Leave out queries without labels: nothing can be said about what they find."""
-    if isinstance(relevant, str) or len(relevant) != len(queries):
+    relevant = list(entries(relevant, name="relevant", must="one list of ids a query"))
+    if len(relevant) != len(queries):
         raise invalid("relevant", f"one list of ids a query ({len(queries)})", len(relevant))
     for row, ids in enumerate(relevant):
         if isinstance(ids, str) or not isinstance(ids, (Sequence, Set, np.ndarray)):
-            raise invalid("relevant", "one list of ids a query", f"{ids!r} in row {row}")
+            raise invalid("relevant", "one list of ids a query", f"{described(ids)} in row {row}")
     rows = [row for row, ids in enumerate(relevant) if len(ids)]
     own = None if texts is None else [texts[row] for row in rows]
     return np.ascontiguousarray(queries[rows]), own, [list(relevant[row]) for row in rows]
