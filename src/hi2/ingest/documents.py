@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from hi2.arguments import boolean
 from hi2.data.given_array import entries
 from hi2.data.ids import IdColumn, id_column
 from hi2.data.ragged import Ragged
@@ -64,10 +65,6 @@ class NewDocuments:
     payload: Iterable[Mapping[str, Any]] | None = None
     keep_text: bool | None = None
 
-    def __post_init__(self) -> None:
-        if self.keep_text is not None and not isinstance(self.keep_text, (bool, int, np.bool_)):
-            raise invalid("keep_text", "True, False or None", described(self.keep_text))
-
 
 @dataclass(frozen=True)
 class Documents:
@@ -95,6 +92,7 @@ def collect(
     progress: Progress,
 ) -> Documents:
     """Return the caller's documents, checked against each other. Without vectors, the encoder makes them."""
+    keep_text = boolean("keep_text", keep_text)
     texts = None if texts is None else entries(texts, name="texts", must="one string a document")
     payload = None if payload is None else entries(payload, name="payload", must="one mapping a document")
     if vectors is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hi2.codecs import Codec, CodecSpec
-from hi2.data.vectors import METRICS, Vectors
+from hi2.data.vectors import Vectors
 from hi2.encoders.encoder import EncoderIdentity
 from hi2.errors import described, invalid
 from hi2.ingest.documents import Documents, TermReader
@@ -29,10 +29,6 @@ class Specs:
     codec: CodecSpec | Codec | None
     refine: CodecSpec | Codec | None
     metric: str
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.metric, str):
-            raise invalid("metric", f"one of {METRICS}", described(self.metric))
 
 
 def fit_model(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from hi2.arguments import boolean
 from hi2.codecs import default_codecs
 from hi2.encoders.encoder import Encoder, EncoderIdentity
 from hi2.errors import invalid
@@ -30,13 +31,14 @@ def ingest(
 ) -> State:
     """Return the first state of an index of these documents; ``put`` says where their segment is written."""
     reader = term_reader(specs.terms)
+    keep_text = False if new.keep_text is None else boolean("keep_text", new.keep_text)
     documents = collect(
         new.vectors,
         new.texts,
         ids=new.ids,
         term_weights=new.term_weights,
         payload=new.payload,
-        keep_text=bool(new.keep_text),
+        keep_text=keep_text,
         metric=specs.metric,
         dim=None,
         reader=reader,
@@ -58,7 +60,7 @@ def ingest(
         progress=progress,
     )
     segment = put(model, file_documents(model, documents, threads=threads, progress=progress))
-    return State(model, EMPTY.plus(segment), Added(), documents.ids.next_integer(), bool(new.keep_text))
+    return State(model, EMPTY.plus(segment), Added(), documents.ids.next_integer(), keep_text)
 
 
 def _identity(encoder: Encoder | None, dim: int) -> EncoderIdentity | None:
