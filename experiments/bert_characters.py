@@ -7,6 +7,10 @@ version either was compiled with. A row is (first, last, kind, out, out, out) an
 which are all of one kind. A character becomes the outs that are not 0. In a row of several characters with one out,
 first becomes out, first + 1 becomes out + 1, and so on. Characters without a row are letters that do not change. Hangul
 syllables are decomposed by arithmetic and have no rows.
+
+Normalisation sorts neighbouring combining marks by their class. Most marks are then dropped. The row of a mark that is
+kept has the mark and the place of its class as its outs. Dropped characters are of two kinds, because marks are
+sorted across some of them but not across others.
 """
 
 from __future__ import annotations
@@ -16,10 +20,10 @@ import sys
 import numpy as np
 from tokenizers import normalizers, pre_tokenizers
 
-LETTER, SPACE, ALONE, DROPPED, CONTEXTUAL = range(5)
+LETTER, SPACE, ALONE, DROPPED, MARK, COMPOSED, BARRIER = range(7)
 HANGUL = range(0xAC00, 0xAC00 + 11172)
-REORDERED_MARKS = ("\U0001d165", "\u302e")  # marks of two combining classes that are kept
-
+CHARACTERS = [code for code in range(0x110000) if not 0xD800 <= code < 0xE000 and code not in HANGUL]
+HIGH, LOW = "\u302e", "\U0001d165"  # kept marks of two classes
 
 NORMALIZER, SPLITTER = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
 
@@ -28,40 +32,50 @@ def normal(text: str) -> str:
     return NORMALIZER.normalize_str(text).replace(" ", "")  # the normaliser puts spaces around ideographs
 
 
-def is_contextual(c: str) -> bool:
-    """Whether normalisation may swap the character with a mark next to it: then it has a combining class too."""
-    return c in REORDERED_MARKS or any(
-        normal(c + mark) != normal(c) + mark or normal(mark + c) != mark + normal(c) for mark in REORDERED_MARKS
-    )
+def swapped(first: str, second: str) -> bool:
+    """Whether normalisation swaps two characters."""
+    return normal(first + second) != normal(first) + normal(second)
 
 
-def describe(c: str) -> tuple[int, str]:
+def kept_marks() -> dict[str, int]:
+    """Return the marks that are kept, and the place of the class of each: 1 for those that are sorted to the front."""
+    marks = [
+        c for c in map(chr, CHARACTERS) if normal(c) == c and any(swapped(c, m) or swapped(m, c) for m in HIGH + LOW)
+    ]
+    before = {c: sum(swapped(other, c) for other in marks) for c in marks}
+    classes = sorted(set(before.values()), reverse=True)
+    return {c: 1 + classes.index(before[c]) for c in marks}
+
+
+def describe(c: str, marks: dict[str, int]) -> tuple[int, list[int]]:
     """Return the kind of a character and what it becomes."""
     out = normal(c)
     if not out:
-        return (SPACE if NORMALIZER.normalize_str(c) else DROPPED), ""
-    if is_contextual(c):
-        return CONTEXTUAL, ""
+        if NORMALIZER.normalize_str(c):
+            return SPACE, []
+        return (DROPPED if swapped(HIGH + c, LOW) else BARRIER), []
+    if c in marks:
+        return MARK, [ord(c), marks[c]]
+    if any(o in marks for o in out):
+        return COMPOSED, [*map(ord, out)]
     n_words = len(SPLITTER.pre_tokenize_str(f"a{NORMALIZER.normalize_str(c)}a"))
-    return {1: (LETTER, out), 2: (SPACE, ""), 3: (ALONE, out)}[n_words]
+    return {1: (LETTER, [*map(ord, out)]), 2: (SPACE, []), 3: (ALONE, [*map(ord, out)])}[n_words]
 
 
 def main() -> None:
+    marks = kept_marks()
     rows: list[list[int]] = []
-    for code in range(0x110000):
-        if 0xD800 <= code < 0xE000 or code in HANGUL:
+    for code in CHARACTERS:
+        kind, out = describe(chr(code), marks)
+        if kind == LETTER and out == [code]:
             continue
-        kind, out = describe(chr(code))
-        if kind == LETTER and out == chr(code):
-            continue
-        assert len(out) <= (3 if kind == LETTER else 1), f"U+{code:04X} becomes {out!r}"
-        outs = [*map(ord, out), 0, 0, 0][:3]
+        assert len(out) <= (1 if kind == ALONE else 3), f"U+{code:04X} becomes {out}"
         if rows and len(out) <= 1 and rows[-1][1:3] == [code - 1, kind] and rows[-1][4] == 0:
             first, _, _, becomes, _, _ = rows[-1]
-            if outs[0] == (becomes + code - first if out else 0):
+            if (out or [0])[0] == (becomes + code - first if out else 0):
                 rows[-1][1] = code
                 continue
-        rows.append([code, code, kind, *outs])
+        rows.append([code, code, kind, *[*out, 0, 0, 0][:3]])
     np.save(sys.argv[1], np.array(rows, np.uint32))
     print(f"{len(rows)} rows")
 

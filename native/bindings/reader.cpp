@@ -25,10 +25,11 @@ class Reader {
         check(ids_.size() == views_.views.size(), "there must be one table of ids per segment");
         check(pieces_ == nullptr || (dropped_ && mean_scores_ && dropped_->shape(0) == mean_scores_->shape(0)),
               "the text path needs one mean score per term");
+        check(pieces_ == nullptr || pieces_->n_tokens() <= dropped_->shape(0), "the tokenizer has more terms");
     }
 
     // (ids, scores, n_scored, n_term_lists). None where the query needs more than this: a vector that is not finite or
-    // has another dimension, or a text this tokenizer cannot answer.
+    // has another dimension, a text that is no valid string, or one that another tokenizer reads.
     nb::object search(Array1<float> query, nb::handle text, const Effort& asked, float largest) const {
         if (query.shape(0) != model_.model.dim) return nb::none();
         for (std::size_t t = 0; t < query.shape(0); ++t)
@@ -48,29 +49,20 @@ class Reader {
         const std::size_t clusters = effort.benefit ? 0 : effort.clusters;
         SearchCost cost;
         std::vector<Hit> hits;  // a copy: making Python objects may run code that searches on this thread
-        bool answered = false;
         {
             const nb::gil_scoped_release release;
-            thread_local std::vector<std::uint32_t> tokens;
-            thread_local std::vector<std::uint32_t> terms;
-            tokens.clear();
-            terms.clear();
-            bool plain = true;
+            std::vector<std::uint32_t> terms;
             if (has_text) {
-                plain = pieces_->encode(characters, tokens);
-                for (const std::uint32_t token : tokens) plain &= token < dropped_->shape(0);
-                if (plain) query_terms(tokens, as_span(*dropped_), as_span(*mean_scores_), effort.terms, terms);
+                std::vector<std::uint32_t> tokens;
+                pieces_->encode(characters, tokens);
+                query_terms(tokens, as_span(*dropped_), as_span(*mean_scores_), effort.terms, terms);
             }
-            if (plain) {
-                Searcher& searcher = this_threads_searcher();
-                const auto found = searcher.search(model_.model, views_.views, query.data(),
-                                                   searcher.admission().probe(model_.model, query.data(), clusters),
-                                                   terms, effort, cost);
-                hits.assign(found.begin(), found.end());
-            }
-            answered = plain;
+            Searcher& searcher = this_threads_searcher();
+            const auto found =
+                searcher.search(model_.model, views_.views, query.data(),
+                                searcher.admission().probe(model_.model, query.data(), clusters), terms, effort, cost);
+            hits.assign(found.begin(), found.end());
         }
-        if (!answered) return nb::none();
         std::vector<float> scores(hits.size());
         nb::object found = nb::steal(PyList_New(static_cast<Py_ssize_t>(hits.size())));
         for (std::size_t i = 0; i < hits.size(); ++i) {

@@ -33,14 +33,13 @@ nb::tuple encode(const WordPiece& pieces, nb::list texts, std::size_t max_tokens
     const std::size_t n_chunks = (views.size() + kChunk - 1) / kChunk;
     std::vector<std::vector<std::uint32_t>> tokens(n_chunks);
     std::vector<std::uint64_t> offsets(views.size() + 1, 0);
-    std::vector<std::uint8_t> answered(views.size(), 0);
     {
         const nb::gil_scoped_release release;
         parallel_for(n_chunks, threads, [&](std::size_t chunk) {
             for (std::size_t i = chunk * kChunk; i < std::min(views.size(), (chunk + 1) * kChunk); ++i) {
                 std::vector<std::uint32_t>& out = tokens[chunk];
                 const std::size_t before = out.size();
-                answered[i] = pieces.encode(views[i], out);
+                pieces.encode(views[i], out);
                 if (out.size() - before > max_tokens) out.resize(before + max_tokens);
                 offsets[i + 1] = out.size() - before;
             }
@@ -52,11 +51,8 @@ nb::tuple encode(const WordPiece& pieces, nb::list texts, std::size_t max_tokens
                 std::vector<std::uint32_t>().swap(tokens[chunk]);
             }
     }
-    std::vector<std::uint64_t> unanswered;
-    for (std::size_t i = 0; i < views.size(); ++i)
-        if (answered[i] == 0) unanswered.push_back(i);
     return nb::make_tuple(to_numpy(n_chunks == 0 ? std::vector<std::uint32_t>() : std::move(tokens[0])),
-                          to_numpy(std::move(offsets)), to_numpy(std::move(unanswered)));
+                          to_numpy(std::move(offsets)));
 }
 
 }  // namespace
@@ -67,16 +63,14 @@ void bind_wordpiece(nb::module_& m) {
         .def(
             "__init__",
             [](WordPiece* self, const std::vector<std::string>& tokens, const std::string& prefix,
-               std::uint32_t unknown, std::size_t max_characters, std::vector<std::string> special,
+               std::uint32_t unknown, std::size_t max_characters, const WordPiece::Numbered& special,
                Array2<std::uint32_t> characters) {
                 check(characters.shape(1) == Characters::kRow, "the table of characters has six columns");
-                check(unknown < tokens.size(), "the unknown token has no number");
-                new (self) WordPiece(tokens, prefix, unknown, max_characters, std::move(special),
+                new (self) WordPiece(tokens, prefix, unknown, max_characters, special,
                                      {characters.data(), characters.shape(0) * characters.shape(1)});
             },
             "tokens"_a, "prefix"_a, "unknown"_a, "max_characters"_a, "special"_a, "characters"_a)
-        .def("encode", encode, "texts"_a, "max_tokens"_a, "threads"_a,
-             "(tokens, offsets, rows it cannot answer) of some texts.");
+        .def("encode", encode, "texts"_a, "max_tokens"_a, "threads"_a, "(tokens, offsets) of some texts.");
 }
 
 }  // namespace hi2

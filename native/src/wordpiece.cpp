@@ -1,5 +1,6 @@
 #include "hi2/wordpiece.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace hi2 {
@@ -60,7 +61,8 @@ Characters::Characters(std::span<const std::uint32_t> rows) : pages_(kCodes / kP
     for (Meaning& meaning : meanings_) meaning = {letter, 0, {}};
     for (std::size_t r = 0; r < rows.size(); r += kRow) {
         const std::uint32_t* row = rows.data() + r;
-        if (row[0] > row[1] || row[1] >= kCodes || row[2] > contextual)
+        if (row[0] > row[1] || row[1] >= kCodes || row[2] > barrier ||
+            std::any_of(row + 3, row + kRow, [&](std::uint32_t out) { return out >= kCodes - (row[1] - row[0]); }))
             throw std::invalid_argument("the table of characters is damaged");
         for (std::uint32_t c = row[0]; c <= row[1]; ++c) {
             std::uint16_t& page = pages_[c / kPage];
@@ -118,38 +120,84 @@ void WordPiece::Trie::insert(bool first, std::string_view word, std::uint32_t nu
 }
 
 WordPiece::WordPiece(const std::vector<std::string>& tokens, const std::string& prefix, std::uint32_t unknown,
-                     std::size_t max_characters, std::vector<std::string> special,
-                     std::span<const std::uint32_t> characters)
-    : unknown_(unknown), max_characters_(max_characters), special_(std::move(special)), characters_(characters) {
+                     std::size_t max_characters, const Numbered& special, std::span<const std::uint32_t> characters)
+    : n_tokens_(tokens.size()), unknown_(unknown), max_characters_(max_characters), characters_(characters) {
+    if (unknown >= n_tokens_) throw std::invalid_argument("the unknown token has no number");
     for (std::size_t i = 0; i < tokens.size(); ++i) {
         trie_.insert(true, tokens[i], static_cast<std::uint32_t>(i));
         if (tokens[i].starts_with(prefix))
             trie_.insert(false, std::string_view(tokens[i]).substr(prefix.size()), static_cast<std::uint32_t>(i));
     }
-    for (const std::string& token : special_)
-        if (!token.empty()) special_begins_[static_cast<std::uint8_t>(token[0])] = true;
+    for (const auto& [word, number] : special) {
+        if (number >= n_tokens_) throw std::invalid_argument("a special token has no number");
+        if (word.empty()) continue;
+        special_.insert(true, word, number);
+        special_begins_[static_cast<std::uint8_t>(word[0])] = true;
+    }
     for (char32_t c = 0; c < 128; ++c) ascii_[c] = characters_[c];
 }
 
-bool WordPiece::encode(std::string_view text, std::vector<std::uint32_t>& out) const {
-    const std::size_t before = out.size();
-    const auto give_up = [&] {
-        out.resize(before);
-        return false;
-    };
-    thread_local std::string word;
-    word.clear();
-    std::size_t n_characters = 0;
-    const auto end_word = [&] {
-        if (n_characters > 0) add_word(word, n_characters, out);
-        word.clear();
-        n_characters = 0;
-    };
+// The word that is being read. Of one with too many characters, which is unknown, no more than those is kept.
+class WordPiece::Word {
+   public:
+    Word(const WordPiece& pieces, std::vector<std::uint32_t>& out)
+        : pieces_(pieces), out_(out), letters_(this_threads_letters()) {
+        letters_.clear();
+    }
+
+    void add(char32_t c) {
+        if (!marks_.empty()) sort_marks();
+        if (++n_characters_ <= pieces_.max_characters_) append(letters_, c);
+    }
+    void add_mark(const Characters::Meaning& mark) {
+        if (++n_characters_ <= pieces_.max_characters_) marks_.emplace_back(mark.out[1], mark.out[0]);
+    }
+    // The marks so far stay before what follows.
+    void sort_marks() {
+        std::ranges::stable_sort(marks_, {}, &Mark::first);
+        for (const Mark& mark : marks_) append(letters_, mark.second);
+        marks_.clear();
+    }
+    void end() {
+        if (n_characters_ == 0) return;
+        if (!marks_.empty()) sort_marks();
+        if (n_characters_ > pieces_.max_characters_) {
+            out_.push_back(pieces_.unknown_);
+        } else {
+            pieces_.add_word(letters_, out_);
+        }
+        letters_.clear();
+        n_characters_ = 0;
+    }
+
+   private:
+    using Mark = std::pair<char32_t, char32_t>;  // the place of its class, the mark
+
+    static std::string& this_threads_letters() {
+        thread_local std::string letters;
+        return letters;
+    }
+
+    const WordPiece& pieces_;
+    std::vector<std::uint32_t>& out_;
+    std::string& letters_;
+    std::vector<Mark> marks_;
+    std::size_t n_characters_ = 0;
+};
+
+void WordPiece::encode(std::string_view text, std::vector<std::uint32_t>& out) const {
+    Word word(*this, out);
     for (std::size_t i = 0; i < text.size();) {
         const auto byte = static_cast<std::uint8_t>(text[i]);
-        if (special_begins_[byte])
-            for (const std::string& token : special_)
-                if (text.substr(i).starts_with(token)) return give_up();
+        if (special_begins_[byte]) {
+            const auto [number, length] = special_at(text.substr(i));
+            if (length > 0) {
+                word.end();
+                out.push_back(number);
+                i += length;
+                continue;
+            }
+        }
         Characters::Meaning meaning;
         if (byte < 128) {
             meaning = ascii_[byte];
@@ -161,34 +209,48 @@ bool WordPiece::encode(std::string_view text, std::vector<std::uint32_t>& out) c
         }
         switch (meaning.kind) {
             case Characters::letter:
-                for (std::size_t k = 0; k < meaning.n; ++k) append(word, meaning.out[k]);
-                n_characters += meaning.n;
+                for (std::size_t k = 0; k < meaning.n; ++k) word.add(meaning.out[k]);
                 break;
             case Characters::space:
-                end_word();
+                word.end();
                 break;
             case Characters::alone:
-                end_word();
-                append(word, meaning.out[0]);
-                n_characters = 1;
-                end_word();
+                word.end();
+                word.add(meaning.out[0]);
+                word.end();
                 break;
             case Characters::dropped:
                 break;
-            case Characters::contextual:
-                return give_up();
+            case Characters::mark:
+                word.add_mark(meaning);
+                break;
+            case Characters::composed:
+                for (std::size_t k = 0; k < meaning.n; ++k) {
+                    const Characters::Meaning part = characters_[meaning.out[k]];
+                    part.kind == Characters::mark ? word.add_mark(part) : word.add(meaning.out[k]);
+                }
+                break;
+            case Characters::barrier:
+                word.sort_marks();
+                break;
         }
     }
-    end_word();
-    return true;
+    word.end();
 }
 
-void WordPiece::add_word(std::string_view word, std::size_t n_characters, std::vector<std::uint32_t>& out) const {
-    const std::size_t before = out.size();
-    if (n_characters > max_characters_) {
-        out.push_back(unknown_);
-        return;
+std::pair<std::uint32_t, std::size_t> WordPiece::special_at(std::string_view text) const {
+    std::pair<std::uint32_t, std::size_t> longest{0, 0};
+    std::uint32_t node = special_.root(true);
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        node = special_.step(node, static_cast<std::uint8_t>(text[i]));
+        if (node == Trie::kNone) break;
+        if (special_.number(node) != Trie::kNone) longest = {special_.number(node), i + 1};
     }
+    return longest;
+}
+
+void WordPiece::add_word(std::string_view word, std::vector<std::uint32_t>& out) const {
+    const std::size_t before = out.size();
     for (std::size_t begin = 0; begin < word.size();) {
         std::uint32_t node = trie_.root(begin == 0);
         std::uint32_t best = Trie::kNone;

@@ -11,28 +11,31 @@ namespace {
 
 using Tokens = std::vector<std::uint32_t>;
 
-const std::vector<std::string> kVocabulary{"[UNK]", "[CLS]", "un", "##aff", "##able", "a",   "##a",
-                                           "b",     "##b",   "ab", "##ab",  "##abb",  "bab", "!",
-                                           "e",     "##e",   "fi", "ᄀ",    "##ᅡ",    "",    "##"};
+const std::vector<std::string> kVocabulary{"[UNK]", "[CLS]", "un",    "##aff", "##able", "a", "##a", "b",  "##b",
+                                           "ab",    "##ab",  "##abb", "bab",   "!",      "e", "##e", "fi", "ᄀ",
+                                           "##ᅡ",   "",      "##",    "##1",   "##2",    "1", "2",   "[CL"};
 
 // (first, last, kind, out, out, out)
 const std::vector<std::uint32_t> kCharacters{
-    'A',    'Z',    hi2::Characters::letter,     'a', 0,   0,  // lower case
-    ' ',    ' ',    hi2::Characters::space,      0,   0,   0,  //
-    '!',    '!',    hi2::Characters::alone,      '!', 0,   0,  //
-    0x1,    0x8,    hi2::Characters::dropped,    0,   0,   0,  //
-    0xe9,   0xe9,   hi2::Characters::letter,     'e', 0,   0,  // é
-    0x301,  0x301,  hi2::Characters::contextual, 0,   0,   0,  // a combining accent
-    0xfb01, 0xfb01, hi2::Characters::letter,     'f', 'i', 0,  // a ligature
+    'A',    'Z',    hi2::Characters::letter,   'a', 0,   0,  // lower case
+    ' ',    ' ',    hi2::Characters::space,    0,   0,   0,  //
+    '!',    '!',    hi2::Characters::alone,    '!', 0,   0,  //
+    0x1,    0x8,    hi2::Characters::dropped,  0,   0,   0,  //
+    'y',    'y',    hi2::Characters::barrier,  0,   0,   0,  //
+    0xe9,   0xe9,   hi2::Characters::letter,   'e', 0,   0,  // é
+    '1',    '1',    hi2::Characters::mark,     '1', 1,   0,  // sorted before the next
+    '2',    '2',    hi2::Characters::mark,     '2', 2,   0,  //
+    0xe8,   0xe8,   hi2::Characters::composed, 'e', '2', 0,  //
+    0xfb01, 0xfb01, hi2::Characters::letter,   'f', 'i', 0,  // a ligature
 };
 
 hi2::WordPiece make(std::size_t max_characters = 10) {
-    return {kVocabulary, "##", 0, max_characters, {"[CLS]"}, kCharacters};
+    return {kVocabulary, "##", 0, max_characters, {{"[CLS]", 1}, {"[CL", 25}, {"", 0}}, kCharacters};
 }
 
 Tokens tokens_of(const hi2::WordPiece& pieces, std::string_view text) {
     Tokens out;
-    CHECK(pieces.encode(text, out));
+    pieces.encode(text, out);
     return out;
 }
 
@@ -69,11 +72,28 @@ int main() {
     CHECK(tokens_of(pieces, "unx a") == (Tokens{0, 5}));          // one unknown for the whole word
     CHECK(tokens_of(make(3), "aab aaab") == (Tokens{5, 10, 0}));  // a word that is too long
 
-    // Refused texts append nothing.
+    // Marks are sorted up to the next letter or barrier, and keep their order if they are of one class.
+    CHECK(tokens_of(pieces, "a21") == (Tokens{5, 21, 22}));
+    CHECK(tokens_of(pieces,
+                    "2\x01"
+                    "1 21") == (Tokens{23, 22, 23, 22}));
+    CHECK(tokens_of(pieces, "a2y1") == (Tokens{5, 22, 21}));
+    CHECK(tokens_of(pieces, "a2b1") == (Tokens{5, 22, 8, 21}));
+    CHECK(tokens_of(pieces,
+                    "\xc3\xa8"
+                    "1") == (Tokens{14, 21, 22}));  // the mark a character is composed of is sorted too
+    CHECK(tokens_of(make(3), "a21 a221 2111") == (Tokens{5, 21, 22, 0, 0}));
+
+    // A special word ends the word before it and begins another. The longest at the leftmost place is found.
+    CHECK(tokens_of(pieces, "a[CLS]2[CLS]1") == (Tokens{5, 1, 24, 1, 23}));
+    CHECK(tokens_of(pieces, "[CLS][CL[CLa [cls]") == (Tokens{1, 25, 25, 5, 0}));
+    CHECK(tokens_of(pieces, "[[CLS]]") == (Tokens{0, 1, 0}));
+    CHECK_THROWS(hi2::WordPiece(kVocabulary, "##", 0, 3, {{"x", 26}}, kCharacters), std::invalid_argument);
+    CHECK_THROWS(hi2::WordPiece(kVocabulary, "##", 26, 3, {}, kCharacters), std::invalid_argument);
+
     Tokens kept{42};
-    CHECK(!pieces.encode("a [CLS] b", kept) && !pieces.encode("a e\xcc\x81", kept));
-    CHECK(kept == Tokens{42});
-    CHECK(pieces.encode("a [ b", kept) && kept.size() == 4);  // only the beginning of a special token
+    pieces.encode("a [ b", kept);
+    CHECK(kept == (Tokens{42, 5, 0, 7}));
     CHECK_THROWS(pieces.encode("a \xe4\xb8", kept), std::invalid_argument);
 
     std::mt19937 random(8);
@@ -86,4 +106,5 @@ int main() {
     CHECK_THROWS(hi2::Characters(std::vector<std::uint32_t>{5, 4, 0, 0, 0, 0}), std::invalid_argument);
     CHECK_THROWS(hi2::Characters(std::vector<std::uint32_t>{1, 0x110000, 0, 0, 0, 0}), std::invalid_argument);
     CHECK_THROWS(hi2::Characters(std::vector<std::uint32_t>{1, 2, 9, 0, 0, 0}), std::invalid_argument);
+    CHECK_THROWS(hi2::Characters(std::vector<std::uint32_t>{1, 2, 0, 0x10ffff, 0, 0}), std::invalid_argument);
 }

@@ -59,9 +59,15 @@ class Ids:
 
 class WordPiece:
     def __init__(
-        self, tokens: list[str], prefix: str, unknown: int, max_characters: int, special: list[str], characters: U32
+        self,
+        tokens: list[str],
+        prefix: str,
+        unknown: int,
+        max_characters: int,
+        special: list[tuple[str, int]],
+        characters: U32,
     ) -> None: ...
-    def encode(self, texts: list[str], max_tokens: int, threads: int) -> tuple[U32, U64, U64]: ...
+    def encode(self, texts: list[str], max_tokens: int, threads: int) -> tuple[U32, U64]: ...
 
 class Codec:
     @staticmethod

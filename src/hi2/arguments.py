@@ -17,6 +17,8 @@ from hi2.errors import described, invalid
 MAX_K = 1 << 24
 #: The most hits of a batch, n times k; they take 12 bytes each.
 MAX_HITS = 1 << 30
+#: The largest vocabulary: postings are sorted as integers with 24 bits for the term.
+MAX_TERMS = 1 << 24
 
 
 def integer(name: str, value: SupportsIndex, *, low: int, high: int | None = None) -> int:

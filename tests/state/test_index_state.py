@@ -40,6 +40,16 @@ def test_readers_answer_a_vector_with_or_without_text(corpus):
     assert state.reader is not state.vector_reader
 
 
+@pytest.mark.parametrize("around", ["[SEP] {}", "{}[MASK]", "[[CLS]]{}\u302e \U0001d165\u302e [sep]"])
+def test_a_reader_answers_texts_with_special_words_and_marks(corpus, around):
+    state = state_of(corpus, filing.model_of(corpus))
+    found = state.reader.search(corpus.vectors[3], around.format(corpus.texts[3]), effort(terms=1000), LARGEST)
+    alone = state.reader.search(corpus.vectors[3], corpus.texts[3], effort(terms=1000), LARGEST)
+    assert found is not None
+    assert found[0] == alone[0]
+    assert found[3] >= alone[3] > 0
+
+
 @pytest.mark.parametrize("terms", [None, hi2.BM25(per_doc=5, tokenizer=hi2.WordTokenizer())], ids=["none", "words"])
 def test_without_a_native_tokenizer_the_reader_takes_vectors_alone(corpus, terms):
     state = state_of(corpus, filing.model_of(corpus, terms=terms))

@@ -8,15 +8,20 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace hi2 {
 
 // What each character becomes. Rows are (first, last, kind, out, out, out), see experiments/bert_characters.py; a
 // character in no row is a letter that stays as it is.
+//
+// Neighbouring combining marks are sorted by their class. A kept `mark` has itself and the place of its class as outs;
+// a `composed` character becomes a letter and marks. Marks are sorted across `dropped` characters, but not across a
+// `barrier`, which is dropped too.
 class Characters {
    public:
-    enum Kind : std::uint8_t { letter, space, alone, dropped, contextual };
+    enum Kind : std::uint8_t { letter, space, alone, dropped, mark, composed, barrier };
     static constexpr std::size_t kRow = 6;
 
     explicit Characters(std::span<const std::uint32_t> rows);
@@ -36,13 +41,19 @@ class Characters {
 
 class WordPiece {
    public:
-    // tokens[i] is the token of number i ("" where there is none). encode refuses texts that contain one of `special`.
-    WordPiece(const std::vector<std::string>& tokens, const std::string& prefix, std::uint32_t unknown,
-              std::size_t max_characters, std::vector<std::string> special, std::span<const std::uint32_t> characters);
+    // Words with the number of their token.
+    using Numbered = std::vector<std::pair<std::string, std::uint32_t>>;
 
-    // Appends the tokens of a text (valid UTF-8). Returns false and appends nothing for texts it cannot tokenize: those
-    // with combining marks that change places, or with special tokens.
-    bool encode(std::string_view text, std::vector<std::uint32_t>& out) const;
+    // tokens[i] is the token of number i ("" where there is none). Wherever a text contains one of `special`, that is a
+    // token: the leftmost first, and the longest of those that begin at one place. Numbers are < tokens.size().
+    WordPiece(const std::vector<std::string>& tokens, const std::string& prefix, std::uint32_t unknown,
+              std::size_t max_characters, const Numbered& special, std::span<const std::uint32_t> characters);
+
+    // Appends the tokens of a text (valid UTF-8), in time linear in its length.
+    void encode(std::string_view text, std::vector<std::uint32_t>& out) const;
+
+    // Numbers of tokens are below this.
+    std::size_t n_tokens() const { return n_tokens_; }
 
    private:
     // A trie over bytes with all edges in one hash table.
@@ -76,12 +87,17 @@ class WordPiece {
         std::vector<std::uint32_t> numbers_;  // of the token that ends at a node, or kNone
     };
 
-    void add_word(std::string_view word, std::size_t n_characters, std::vector<std::uint32_t>& out) const;
+    class Word;
 
+    // The number and the length of the longest special word at the beginning of a text; length 0 if there is none.
+    std::pair<std::uint32_t, std::size_t> special_at(std::string_view text) const;
+    void add_word(std::string_view word, std::vector<std::uint32_t>& out) const;
+
+    std::size_t n_tokens_;
     Trie trie_;
     std::uint32_t unknown_;
     std::size_t max_characters_;
-    std::vector<std::string> special_;
+    Trie special_;
     bool special_begins_[256] = {};
     Characters characters_;
     Characters::Meaning ascii_[128];

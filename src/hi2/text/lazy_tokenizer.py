@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, wraps
 from typing import Any
 
 from hi2.errors import FormatError, InvalidParameter
+from hi2.text.library_errors import BrokenTokenizer
 from hi2.text.tokenizer import Analyzer, restore_analyzer
 
 
@@ -26,14 +28,25 @@ class LazyTokenizer:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return getattr(self._parsed, name)
+        value = getattr(self._parsed, name)
+        return _blaming_the_index(value) if callable(value) else value
 
     @cached_property
     def _parsed(self) -> Analyzer:
         try:
-            analyzer = restore_analyzer(self._bytes.decode())
+            return restore_analyzer(self._bytes.decode(), self.n_terms)
         except (KeyError, TypeError, ValueError, InvalidParameter) as error:
             raise FormatError(f"The index is damaged: its tokenizer cannot be read ({error}).") from error
-        if analyzer.n_terms != self.n_terms:
-            raise FormatError(f"The index is damaged: its tokenizer has {analyzer.n_terms} terms, not {self.n_terms}.")
-        return analyzer
+
+
+def _blaming_the_index(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the method of a tokenizer, which is damaged if it fails on a text."""
+
+    @wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(*args, **kwargs)
+        except BrokenTokenizer as error:
+            raise FormatError(f"The index is damaged: its tokenizer fails ({error.__cause__}).") from error
+
+    return call

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Sequence
 from importlib import resources
 from itertools import chain
 from pathlib import Path
@@ -13,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hi2 import _native
-from hi2.arguments import thread_count
-from hi2.errors import InvalidParameter, invalid
+from hi2.arguments import MAX_TERMS, thread_count
+from hi2.errors import invalid
+from hi2.text.library_errors import BrokenTokenizer, library_errors
+from hi2.text.wordpiece import native_wordpiece
 from hi2.text.words import WordTokenizer
 from hi2.types import U32, U64, Bytes
 
@@ -33,36 +33,40 @@ class Tokenizer:
     ['hybrid', 'inverted', 'index', '##es']
     """
 
-    def __init__(self, definition: str) -> None:
+    def __init__(self, definition: str, *, n_terms: int | None = None) -> None:
+        """Read a definition; ``n_terms`` is the number of terms it must have, if that is known."""
         import tokenizers
 
-        try:
+        with library_errors():
+            _check_merges(json.loads(definition))
             self._tokenizer: Any = tokenizers.Tokenizer.from_str(definition)
-        except Exception as error:
-            raise InvalidParameter(f"The 'tokenizer' parameter is not a tokenizer definition: {error}") from error
-        self._tokenizer.no_truncation()
-        self._tokenizer.no_padding()
-        #: The definition as ``tokenizers`` writes it; this is what an index stores.
-        self.definition: str = self._tokenizer.to_str()
+            self._tokenizer.no_truncation()
+            self._tokenizer.no_padding()
+            #: The definition as ``tokenizers`` writes it; this is what an index stores.
+            self.definition: str = self._tokenizer.to_str()
+            parsed = json.loads(self.definition)
+            vocabulary = self._tokenizer.get_vocab(with_added_tokens=True)
+            added = self._tokenizer.get_added_tokens_decoder()
         #: A hash of the definition: tokenizers with the same fingerprint give the same tokens.
         self.fingerprint = hashlib.sha256(self.definition.encode()).hexdigest()
-        vocabulary = self._tokenizer.get_vocab(with_added_tokens=True)
         if not vocabulary:
             raise invalid("tokenizer", "a tokenizer with a vocabulary", "an empty one")
         #: Term numbers are below this.
-        self.n_terms = max(vocabulary.values()) + 1
+        self.n_terms = max([*vocabulary.values(), *added]) + 1
+        if self.n_terms > MAX_TERMS:
+            raise invalid("tokenizer", f"one whose tokens have numbers below {MAX_TERMS}", f"{self.n_terms - 1}")
+        if n_terms not in (None, self.n_terms):
+            raise invalid("tokenizer", f"one of {n_terms} terms", f"one of {self.n_terms}")
         #: 1 where a token is not a term.
         self.dropped: Bytes = np.zeros(self.n_terms, np.uint8)
-        for number, token in self._tokenizer.get_added_tokens_decoder().items():
+        for number, token in added.items():
             self.dropped[number] |= token.special
-        model = json.loads(self.definition)[
-            "model"
-        ]  # WordPiece, WordLevel and BPE give the name of their unknown token
-        unknown = vocabulary.get(model.get("unk_token"), model.get("unk_id"))  # Unigram gives its number
+        # WordPiece, WordLevel and BPE give the name of their unknown token, Unigram its number.
+        unknown = vocabulary.get(parsed["model"].get("unk_token"), parsed["model"].get("unk_id"))
         if unknown is not None:
             self.dropped[unknown] = 1
         #: The native WordPiece, None for other tokenizers.
-        self.pieces = _native_wordpiece(json.loads(self.definition), vocabulary)
+        self.pieces = native_wordpiece(parsed, vocabulary)
 
     @classmethod
     def load(cls, source: str | Path | tokenizers.Tokenizer | Tokenizer | WordTokenizer | None) -> Analyzer:
@@ -73,63 +77,51 @@ class Tokenizer:
             return cls(bert_definition())
         if not isinstance(source, (str, Path)):
             if hasattr(source, "to_str"):
-                return cls(source.to_str())
+                with library_errors():
+                    definition = source.to_str()
+                return cls(definition)
             raise invalid(
                 "tokenizer",
                 "None, a path, a name, a WordTokenizer or a tokenizers.Tokenizer",
                 f"a {type(source).__name__}",
             )
-        path = Path(source)
-        if path.is_dir():
-            path /= "tokenizer.json"
-        if path.is_file():
-            return cls(path.read_text(encoding="utf-8"))
-        import tokenizers
-
+        must = "a tokenizer.json, a folder that holds one, or a name the hub knows"
         try:
-            return cls(tokenizers.Tokenizer.from_pretrained(str(source)).to_str())
-        except Exception as error:
-            must = "a tokenizer.json, a folder that holds one, or a name the hub knows"
+            path = Path(source)
+            if path.is_dir():
+                path /= "tokenizer.json"
+            definition = path.read_text(encoding="utf-8") if path.is_file() else None
+        except (OSError, UnicodeDecodeError) as error:
             raise invalid("tokenizer", must, f"'{source}' ({error})") from error
+        return cls(definition if definition is not None else _from_hub(str(source), must))
 
     def encode(
         self, texts: Sequence[str], *, max_tokens: int | None = None, threads: int | None = None
     ) -> tuple[U32, U64]:
         """Return the token numbers of all texts, and the offsets of each text.
 
-        BERT's uncased WordPiece is native. Other tokenizers, and the few texts that the native one cannot handle, go
-        through the ``tokenizers`` library. It runs on the caller's thread if ``threads=1``, else on its own pool.
+        BERT's uncased WordPiece is native. Other tokenizers go through the ``tokenizers`` library. It runs on the
+        caller's thread if ``threads=1``, else on its own pool.
         """
         if self.pieces is None:
             return self._encode(texts, max_tokens, threads)
         batch = texts if isinstance(texts, list) else list(texts)
         limit = _NO_LIMIT if max_tokens is None else max_tokens
         try:
-            tokens, offsets, unhandled = self.pieces.encode(batch, limit, thread_count(threads))
+            return self.pieces.encode(batch, limit, thread_count(threads))
         except (TypeError, UnicodeEncodeError):
-            return self._encode(batch, max_tokens, threads)  # raises an error that names the bad text
-        if len(unhandled) == 0:
-            return tokens, offsets
-        rest, bounds = self._encode([batch[row] for row in unhandled], max_tokens, threads)
-        places = np.repeat(offsets[unhandled.astype(np.int64)].astype(np.int64), np.diff(bounds).astype(np.int64))
-        lengths = np.zeros(len(batch) + 1, np.uint64)
-        lengths[unhandled.astype(np.int64) + 1] = np.diff(bounds)
-        return np.insert(tokens, places, rest), offsets + np.cumsum(lengths, dtype=np.uint64)
+            _check_texts(batch)
+            raise
 
     def _encode(self, texts: Sequence[str], max_tokens: int | None, threads: int | None) -> tuple[U32, U64]:
         try:
-            if threads == 1:
-                encodings = [self._tokenizer.encode(text, add_special_tokens=False) for text in texts]
-            else:
-                encodings = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-        except Exception:
-            for row, text in enumerate(texts):
-                if not isinstance(text, str):
-                    raise invalid("texts", "strings", f"a {type(text).__name__} in row {row}") from None
-                try:
-                    text.encode()
-                except UnicodeEncodeError as error:
-                    raise invalid("texts", "valid Unicode", f"{error.reason} in row {row}") from None
+            with library_errors():
+                if threads == 1:
+                    encodings = [self._tokenizer.encode(text, add_special_tokens=False) for text in texts]
+                else:
+                    encodings = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        except BrokenTokenizer:
+            _check_texts(texts)
             raise
         rows = [encoding.ids for encoding in encodings]
         if max_tokens is not None:
@@ -158,50 +150,49 @@ class Tokenizer:
         return None if number is None else int(number)
 
 
-def _native_wordpiece(definition: Mapping[str, Any], vocabulary: Mapping[str, int]) -> _native.WordPiece | None:
-    """Return the native tokenizer if the definition is BERT's uncased WordPiece, else None."""
-    model, normalizer = definition["model"], definition["normalizer"] or {}
-    lowercase = normalizer.get("lowercase") and normalizer.get("strip_accents") is not False
-    cleaned = normalizer.get("clean_text") and normalizer.get("handle_chinese_chars")
-    kinds = [(definition[part] or {}).get("type") for part in ("model", "normalizer", "pre_tokenizer")]
-    if kinds != ["WordPiece", "BertNormalizer", "BertPreTokenizer"] or not (lowercase and cleaned):
-        return None
-    added = definition["added_tokens"]
-    model_vocabulary: Mapping[str, int] = model["vocab"]
-    numbers = vocabulary.values()
-    distinct_and_dense = len(set(numbers)) == len(numbers) and max(numbers) < 4 * len(numbers)
-    unknown_is_known = model["unk_token"] in model_vocabulary
-    if any(token["normalized"] for token in added) or not unknown_is_known or not distinct_and_dense:
-        return None
-    tokens = [""] * (max(numbers) + 1)
-    for token, number in model_vocabulary.items():
-        tokens[number] = token
-    return _native.WordPiece(
-        tokens,
-        model["continuing_subword_prefix"],
-        model_vocabulary[model["unk_token"]],
-        model["max_input_chars_per_word"],
-        [token["content"] for token in added],
-        _character_table(),
-    )
+def _from_hub(name: str, must: str) -> str:
+    import tokenizers
+
+    try:
+        with library_errors():
+            definition: str = tokenizers.Tokenizer.from_pretrained(name).to_str()
+            return definition
+    except BrokenTokenizer as error:
+        raise invalid("tokenizer", must, f"'{name}' ({error.__cause__})") from error
 
 
-@cache
-def _character_table() -> U32:
-    """Return the table of what each character becomes; see experiments/bert_characters.py."""
-    with resources.files("hi2.text").joinpath("bert-characters.npy").open("rb") as file:
-        table: U32 = np.load(file, allow_pickle=False)
-    return table
+def _check_texts(texts: Sequence[str]) -> None:
+    """Name the first text that is not a string of valid Unicode."""
+    for row, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise invalid("texts", "strings", f"a {type(text).__name__} in row {row}")
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise invalid("texts", "valid Unicode", f"{error.reason} in row {row}") from None
+
+
+def _check_merges(definition: Any) -> None:
+    """Raise an error if a merge cuts its second token inside a character: the library would end the process."""
+    model = definition.get("model") if isinstance(definition, dict) else None
+    prefix = model.get("continuing_subword_prefix") if isinstance(model, dict) else None
+    if isinstance(model, dict) and prefix and isinstance(model.get("merges"), list):
+        for merge in model["merges"]:
+            second = merge.split(" ")[-1] if isinstance(merge, str) else merge[-1]
+            second.encode()[len(prefix.encode()) :].decode()
 
 
 #: Anything that turns text into terms.
 Analyzer = Tokenizer | WordTokenizer
 
 
-def restore_analyzer(definition: str) -> Analyzer:
-    """Return the tokenizer with a stored definition."""
-    kind = json.loads(definition).get("kind")
-    return WordTokenizer.restore(definition) if kind == WordTokenizer.KIND else Tokenizer(definition)
+def restore_analyzer(definition: str, n_terms: int | None = None) -> Analyzer:
+    """Return the tokenizer with a stored definition, which must have ``n_terms`` terms."""
+    with library_errors():
+        data = json.loads(definition)
+    if isinstance(data, dict) and data.get("kind") == WordTokenizer.KIND:
+        return WordTokenizer.restore(definition, n_terms)
+    return Tokenizer(definition, n_terms=n_terms)
 
 
 def bert_definition() -> str:

@@ -72,9 +72,11 @@ class WordTokenizer:
         self.dropped: Bytes = np.zeros(self.n_terms, np.uint8)
 
     @classmethod
-    def restore(cls, definition: str) -> WordTokenizer:
-        """Return the tokenizer with a stored definition."""
+    def restore(cls, definition: str, n_terms: int | None = None) -> WordTokenizer:
+        """Return the tokenizer with a stored definition, which must have ``n_terms`` terms."""
         data = json.loads(definition)
+        if n_terms not in (None, data["n_terms"]):
+            raise invalid("tokenizer", f"one of {n_terms} terms", f"one of {data['n_terms']}")
         return cls(data["stemmer"], n_terms=data["n_terms"])
 
     def tokens(self, text: str) -> list[str]:
