@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import hi2
+import malformed_tokenizers as malformed
 from hi2.encoders.onnx import OnnxEncoder, _bert_tokenizer, _vector_output
 from hi2.encoders.registry import load_towers
 
@@ -36,6 +37,12 @@ def test_an_onnx_encoder_pools_the_states_of_its_model(tiny, tmp_path):
     np.testing.assert_allclose(np.linalg.norm(load_towers(f"onnx={tmp_path}").queries(texts), axis=1), 1, atol=1e-5)
     cls = OnnxEncoder(tmp_path, pooling="cls", normalise=False)(texts)
     np.testing.assert_allclose(cls, table[[2, 2]], atol=1e-6)
+    (tmp_path / "tokenizer.json").write_text(malformed.PANIC_WHEN_READ["an empty charsmap"])
+    with pytest.raises(hi2.InvalidParameter, match="'source' parameter must be a tokenizer that works"):
+        OnnxEncoder(tmp_path)
+    (tmp_path / "tokenizer.json").write_text(malformed.FAIL_WHEN_USED["a charsmap of zeros"])
+    with pytest.raises(hi2.InvalidParameter, match="'source' parameter must be a tokenizer that works"):
+        OnnxEncoder(tmp_path)(texts)
     (tmp_path / "model.onnx").write_bytes(b"not a model")
     with pytest.raises(hi2.InvalidParameter, match="that onnxruntime reads"):
         OnnxEncoder(tmp_path)

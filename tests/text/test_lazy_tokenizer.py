@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import tracemalloc
 
 import numpy as np
 import pytest
 
 import hi2
+import malformed_tokenizers as malformed
 from hi2.text import lazy_tokenizer
 from hi2.text.lazy_tokenizer import LazyTokenizer
 from hi2.text.tokenizer import Tokenizer as Ours
@@ -50,6 +52,8 @@ def test_it_is_parsed_once_and_only_when_a_text_needs_it(bert, monkeypatch):
         (b"{}", 5, "cannot be read"),
         (b"no JSON", 5, "cannot be read"),
         (b'{"kind": "hi2 words"}', 1000, "cannot be read"),
+        (b'{"kind": "hi2 words", "stemmer": 3, "n_terms": 1000}', 1000, "cannot be read"),
+        (b"\xff", 1000, "cannot be read"),
         (hi2.WordTokenizer(n_terms=1000).definition.encode(), 999, "one of 999 terms. Got one of 1000"),
     ],
 )
@@ -57,6 +61,39 @@ def test_a_damaged_definition_is_found_when_it_is_parsed(definition, n_terms, ma
     stored = LazyTokenizer(definition, n_terms)
     with pytest.raises(hi2.FormatError, match=match):
         stored.tokens("text")
+
+
+UNREADABLE = malformed.UNREADABLE | malformed.HUGE
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_a_malformed_definition_is_found_when_it_is_parsed(name):
+    stored = LazyTokenizer(UNREADABLE[name].encode(), 5)
+    with pytest.raises(hi2.FormatError, match="tokenizer cannot be read"):
+        stored.encode(["a"])
+
+
+@pytest.mark.parametrize("name", malformed.FAIL_WHEN_USED)
+def test_a_tokenizer_that_fails_on_a_text_is_damaged(name):
+    tokenizer = Ours(malformed.FAIL_WHEN_USED[name])
+    stored = LazyTokenizer(tokenizer.definition.encode(), tokenizer.n_terms)
+    for method in (stored.tokens, stored.names, lambda text: stored.encode([text])):
+        with pytest.raises(hi2.FormatError, match="its tokenizer fails"):
+            method(malformed.FAILING_TEXT)
+    with pytest.raises(hi2.InvalidParameter, match="'texts' parameter"):
+        stored.encode([3])
+
+
+def test_a_tokenizer_of_another_size_is_found_before_anything_is_allocated():
+    largest = malformed.LARGEST
+    for definition in (largest, hi2.WordTokenizer(n_terms=1 << 22).definition):
+        stored = LazyTokenizer(definition.encode(), 5)
+        tracemalloc.start()
+        with pytest.raises(hi2.FormatError, match="one of 5 terms"):
+            stored.encode(["a"])
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 1 << 20
 
 
 def test_it_can_be_copied_without_being_parsed():

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import threading
+import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tokenizers import Tokenizer, models
 
 import hi2
+import malformed_tokenizers as malformed
 from hi2.text.tokenizer import BERT_SPECIAL_TOKENS, restore_analyzer
 from hi2.text.tokenizer import Tokenizer as Ours
 
@@ -74,3 +72,49 @@ def test_what_is_no_tokenizer_is_refused(tmp_path):
         Ours.load(Tokenizer(models.WordLevel({}, unk_token="x")))
     with pytest.raises(hi2.InvalidParameter, match="a name the hub knows"):
         Ours.load(tmp_path / "nowhere")
+
+
+# -- definitions that the library does not refuse properly -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", malformed.UNREADABLE)
+def test_a_definition_that_cannot_be_read_is_refused(name, tmp_path):
+    with pytest.raises(hi2.InvalidParameter, match="'tokenizer' parameter"):
+        Ours(malformed.UNREADABLE[name])
+    (tmp_path / "tokenizer.json").write_text(malformed.UNREADABLE[name])
+    with pytest.raises(hi2.InvalidParameter, match="'tokenizer' parameter"):
+        hi2.HybridIndex.build(np.eye(2, dtype=np.float32), ["a", "b"], terms=hi2.BM25(tokenizer=tmp_path))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", malformed.FAIL_WHEN_USED)
+def test_a_tokenizer_that_fails_when_it_is_used_is_refused(name, threads):
+    tokenizer = Ours(malformed.FAIL_WHEN_USED[name])
+    with pytest.raises(hi2.InvalidParameter, match="'tokenizer' parameter"):
+        tokenizer.encode([malformed.FAILING_TEXT], threads=threads)
+    with pytest.raises(hi2.InvalidParameter, match=r"'texts' parameter.*row 1"):
+        tokenizer.encode(["a", 3], threads=threads)
+
+
+@pytest.mark.parametrize("name", malformed.HUGE)
+def test_a_vocabulary_with_numbers_too_large_to_be_posted_is_refused_before_it_is_allocated(name):
+    tracemalloc.start()
+    with pytest.raises(hi2.InvalidParameter, match="numbers below 16777216"):
+        Ours(malformed.HUGE[name])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1 << 20
+
+
+def test_the_largest_vocabulary_is_indexed(tmp_path):
+    last = malformed.LARGEST
+    terms = hi2.BM25(tokenizer=Tokenizer.from_str(last))
+    index = hi2.HybridIndex.build(np.eye(2, dtype=np.float32), ["a", "x"], terms=terms)
+    assert index.search(np.eye(2, dtype=np.float32)[1], "a", clusters=0).ids.tolist() == [0]
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path):
+    (tmp_path / "tokenizer.json").write_bytes(b"\xff\xfe")
+    for source in (tmp_path, "x" * 10_000):
+        with pytest.raises(hi2.InvalidParameter, match="a name the hub knows"):
+            Ours.load(source)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from hi2.errors import MissingExtra, invalid
+from hi2.text.library_errors import library_errors
 from hi2.text.tokenizer import bert_definition
 from hi2.types import Floats
 
@@ -59,11 +60,12 @@ class OnnxEncoder:
         tokenizers = sorted(folder.rglob("tokenizer.json"))
         try:
             self._session: Any = onnxruntime.InferenceSession(str(models[0]), providers=["CPUExecutionProvider"])
-            self._tokenizer = Tokenizer.from_file(str(tokenizers[0])) if tokenizers else _bert_tokenizer()
         except Exception as error:
             raise invalid("source", "a model that onnxruntime reads", f"'{models[0]}' ({error})") from error
-        self._tokenizer.enable_truncation(max_length)
-        self._tokenizer.enable_padding()
+        with library_errors("source"):
+            self._tokenizer = Tokenizer.from_file(str(tokenizers[0])) if tokenizers else _bert_tokenizer()
+            self._tokenizer.enable_truncation(max_length)
+            self._tokenizer.enable_padding()
         self._inputs = [value.name for value in self._session.get_inputs()]
         self._output = _vector_output(self._session.get_outputs(), models[0])
         self.source = str(folder.resolve())
@@ -73,7 +75,9 @@ class OnnxEncoder:
         """Return the vectors (n, dim) of ``texts``."""
         parts = []
         for begin in range(0, len(texts), self._batch_size):
-            encoded = self._tokenizer.encode_batch([self._prefix + t for t in texts[begin : begin + self._batch_size]])
+            some = [self._prefix + text for text in texts[begin : begin + self._batch_size]]
+            with library_errors("source"):
+                encoded = self._tokenizer.encode_batch(some)
             known = {
                 "input_ids": np.array([one.ids for one in encoded], np.int64),
                 "attention_mask": np.array([one.attention_mask for one in encoded], np.int64),

@@ -1,4 +1,4 @@
-"""How do failures of the ``tokenizers`` library become errors of hi2? Its panics do not even derive from ``Exception``."""
+"""How do failures of the ``tokenizers`` library become errors of hi2? Its panics are not even an ``Exception``."""
 
 from __future__ import annotations
 

@@ -90,10 +90,10 @@ class Tokenizer:
             path = Path(source)
             if path.is_dir():
                 path /= "tokenizer.json"
-            definition = path.read_text(encoding="utf-8") if path.is_file() else None
+            text = path.read_text(encoding="utf-8") if path.is_file() else None
         except (OSError, UnicodeDecodeError) as error:
             raise invalid("tokenizer", must, f"'{source}' ({error})") from error
-        return cls(definition if definition is not None else _from_hub(str(source), must))
+        return cls(text if text is not None else _from_hub(str(source), must))
 
     def encode(
         self, texts: Sequence[str], *, max_tokens: int | None = None, threads: int | None = None

@@ -58,5 +58,5 @@ def _are_plain(added: list[dict[str, Any]]) -> bool:
 def _character_table() -> U32:
     """Return the table of what each character becomes; see experiments/bert_characters.py."""
     with resources.files("hi2.text").joinpath("bert-characters.npy").open("rb") as file:
-        table: U32 = np.load(file)
+        table: U32 = np.load(file, allow_pickle=False)
     return table

@@ -20,6 +20,7 @@ import numpy as np
 
 from hi2.arguments import integer
 from hi2.errors import InvalidParameter, MissingExtra, invalid
+from hi2.text.nfkc import nfkc
 from hi2.types import U32, U64, Bytes
 
 # Scripts written without spaces between words: Han, Hiragana, Katakana, Hangul, Thai, Lao, Khmer, Myanmar.
@@ -82,7 +83,7 @@ class WordTokenizer:
     def tokens(self, text: str) -> list[str]:
         """Return the terms of a text as strings, in order, repeats included."""
         found: list[str] = []
-        for piece in _word_pattern().findall(unicodedata.normalize("NFKC", text).casefold()):
+        for piece in _word_pattern().findall(nfkc(text).casefold()):
             if _UNSPACED_START.match(piece):
                 found.extend(piece[i : i + 2] for i in range(len(piece) - 1)) if len(piece) > 1 else found.append(piece)
             else:
@@ -122,6 +123,6 @@ def _load_stemmer(name: str) -> Any:
         raise MissingExtra("Stemming needs an extra; install it with: pip install 'hi2[stem]'") from error
     try:
         return Stemmer.Stemmer(name)
-    except KeyError:
+    except (KeyError, AttributeError, ValueError):
         known = ", ".join(sorted(Stemmer.algorithms()))
         raise InvalidParameter(f"The 'stemmer' parameter must be one of {known}. Got {name!r} instead.") from None
