@@ -6,11 +6,13 @@ import subprocess
 import sys
 from dataclasses import fields, replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import hi2
+from hi2.state.profile import Profile
 from hostile_values import inside_itself, nested, values
 
 
@@ -175,6 +177,7 @@ def tiny():
     return make(ids=[f"d{i}" for i in range(30)]), make(), vectors, texts
 
 
+COMPAT = Path(__file__).parent / "compat" / "data" / "v1"
 #: Specs whose tokenizers are read faster than the default one.
 WORDS = hi2.BM25(tokenizer=hi2.WordTokenizer(n_terms=512))
 WEIGHTS = hi2.TermWeights(tokenizer=hi2.WordTokenizer(n_terms=512))
@@ -202,6 +205,15 @@ CALLS = {
         [*DOCUMENTS, "clusters", "terms", "codec", "refine"],
         lambda *_: (build, {"vectors": V, "texts": T, "terms": WORDS}),
     ),
+    "built with": (["metric", "path", "encoder", "progress"], lambda *_: (build, {"vectors": V, "terms": None})),
+    "delete": (["ids"], lambda i, *_: (i.delete, {"missing_ok": True})),
+    "open": (["path", "mode", "mmap", "encoder", "trust_encoder"], lambda *_: (hi2.HybridIndex.open, {"path": COMPAT})),
+    "save": (["path", "progress"], lambda i, *_: (i.save, {"path": COMPAT})),
+    "merge": (["progress"], lambda i, *_: (i.merge, {})),
+    "parts": (["path"], lambda *_: (hi2.Parts.load, {})),
+    "refit": (["parts", "vectors", "texts", "threads"], lambda i, *_: (i.refit, {"parts": COMPAT})),
+    "add_profile": (["name", "profile"], lambda i, *_: (i.add_profile, {"name": "a", "profile": Profile()})),
+    "encoded": (["x"], lambda *_: (lambda x: build(texts=T, terms=None, encoder=lambda texts: x), {})),
     "one payload": (["x"], lambda *_: (lambda x: build(V[:1], terms=None, payload=[{"x": x}]), {})),
     "one id": (["x"], lambda *_: (lambda x: build(V[:1], terms=None, ids=[x]), {})),
     "one text": (["x"], lambda *_: (lambda x: build(V[:1], [x], terms=WORDS), {})),
@@ -231,7 +243,8 @@ CALLS = {
 
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.filterwarnings("ignore")
-def test_any_value_of_any_parameter_is_answered_or_refused_by_an_error_of_ours(tiny, name):
+def test_any_value_of_any_parameter_is_answered_or_refused_by_an_error_of_ours(tiny, name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # a value may be taken for a path
     parameters, made = CALLS[name]
     foreign = []
     for parameter in parameters:

@@ -7,6 +7,7 @@ import numbers
 import operator
 import os
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -53,6 +54,18 @@ def real(name: str, value: float, *, low: float, high: float) -> float:
     if not low <= number <= high:
         raise invalid(name, must, value)
     return number
+
+
+def folder_path(name: str, value: Any) -> Path:
+    """Return ``value`` as the absolute path of a folder; it stays the same wherever the process goes."""
+    try:
+        path = Path(value).absolute()
+        os.fsencode(path)  # a lone surrogate is in no name
+    except (TypeError, ValueError):
+        raise invalid(name, "the path of a folder", described(value)) from None
+    if not path.name or "\0" in str(path):
+        raise invalid(name, "the path of a folder with a name", described(value))
+    return path
 
 
 def boolean(name: str, value: Any) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hi2.changes.add import add
-from hi2.changes.add_profiles import add_profiles
+from hi2.changes.add_profiles import add_profile, add_profiles
 from hi2.changes.build import build
 from hi2.changes.commit import commit, save
 from hi2.changes.delete import delete
@@ -362,7 +362,7 @@ class HybridIndex:
 
     def add_profile(self, name: str, profile: Profile) -> None:
         """Add a profile that was tuned elsewhere for this very model. A profile of another model is refused."""
-        add_profiles(self._index, {name: profile})
+        add_profile(self._index, name, profile)
 
     # -- changing it --------------------------------------------------------------------------------------------------
 

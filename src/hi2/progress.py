@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from hi2.errors import described, invalid
+
 
 class Phase(Protocol):
     """A callback that is told how many steps were done."""
@@ -29,6 +31,8 @@ class Progress:
     @classmethod
     def of(cls, progress: bool | Progress | None) -> Progress:
         """Return the caller's own object, or a new one."""
+        if not isinstance(progress, (Progress, bool, type(None))):
+            raise invalid("progress", "True, False, None or a hi2 Progress", described(progress))
         return progress if isinstance(progress, Progress) else cls(progress)
 
     @contextmanager

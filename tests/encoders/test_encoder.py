@@ -80,7 +80,7 @@ def test_bad_arguments_are_refused(corpus, static):
     [
         (3, "a callable"),
         (hi2.StaticEncoder, "a callable"),  # the class, not an encoder
-        (lambda texts: [[1.0], [1.0, 2.0]], "returns an array"),
+        (lambda texts: [[1.0], [1.0, 2.0]], "an array of numbers"),
         (lambda texts: np.zeros((1, 4)), r"shape \(2, dim\) for 2 texts.*\(1, 4\)"),
         (lambda texts: np.array([["a"], ["b"]]), "of <U1"),
         (lambda texts: np.full((2, 4), np.nan), "finite numbers"),

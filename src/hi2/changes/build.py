@@ -6,11 +6,11 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from hi2.arguments import thread_count
+from hi2.arguments import folder_path, thread_count
 from hi2.changes.open_index import OpenIndex, open_folder
 from hi2.data.vectors import METRICS
 from hi2.encoders.encoder import Encoder
-from hi2.errors import InvalidParameter, invalid
+from hi2.errors import InvalidParameter, described, invalid
 from hi2.ingest.documents import NewDocuments
 from hi2.ingest.fit import Specs
 from hi2.ingest.new_segment import segment_in_memory
@@ -30,8 +30,8 @@ def build(
     progress: bool | Progress | None,
 ) -> OpenIndex:
     """Return a new index of these documents, in memory or in a new folder."""
-    if specs.metric not in METRICS:
-        raise invalid("metric", f"one of {METRICS}", repr(specs.metric))
+    if not isinstance(specs.metric, str) or specs.metric not in METRICS:
+        raise invalid("metric", f"one of {METRICS}", described(specs.metric))
     if new.term_weights is not None and isinstance(specs.terms, BM25) and specs.terms == BM25():
         specs = replace(specs, terms=TermWeights())
     if specs.clusters is None and specs.terms is None:
@@ -40,7 +40,7 @@ def build(
     ingest_into = partial(ingest, new, specs, encoder=encoder, threads=n_threads, progress=bars)
     if path is None:
         return OpenIndex(ingest_into(put=segment_in_memory), encoder=encoder)
-    folder = Path(path).absolute()
+    folder = folder_path("path", path)
     with new_folder(folder) as writer:  # a folder that cannot be written is refused before the work
         state = ingest_into(put=writer.write_segment)
         with writer.transaction():

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from hi2.arguments import folder_path
 from hi2.changes.automatic_merges import merge_after_commit, segments_of
 from hi2.changes.open_index import OpenIndex
 from hi2.errors import Error
@@ -57,7 +58,10 @@ def _on_disk(state: State, in_memory: Sequence[LiveSegment], put: PutSegment, pr
 
 def save(state: State, path: str | Path, *, progress: bool | Progress | None) -> None:
     """Write a copy of a state to a new folder."""
-    with new_folder(Path(path)) as writer, Progress.of(progress).phase("write", state.snapshot.n_alive) as report:
+    with (
+        new_folder(folder_path("path", path)) as writer,
+        Progress.of(progress).phase("write", state.snapshot.n_alive) as report,
+    ):
         segments = []
         for live in state.snapshot.segments:
             segments.append(LiveSegment(_copy(writer, state.model, live.segment), live.alive))

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from hi2.changes.open_index import OpenIndex
+from hi2.data.given_array import entries
 from hi2.data.ids import check_id
 from hi2.errors import invalid
 from hi2.state.index_state import State
@@ -17,7 +18,8 @@ from hi2.types import Id
 
 def delete(index: OpenIndex, ids: Id | Sequence[Id], *, missing_ok: bool) -> int:
     """Delete documents and return how many; an unknown id is refused, or skipped with ``missing_ok``."""
-    given = [ids] if isinstance(ids, (str, int, np.integer)) else list(ids)
+    single = isinstance(ids, (str, int, np.integer))
+    given = [ids] if single else entries(ids, name="ids", must="an id or a list of ids")
     wanted = list(dict.fromkeys(check_id(id, name="ids") for id in given))
     with index.changing() as state:
         places = state.snapshot.find(wanted)

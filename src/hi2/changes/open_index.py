@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from hi2.arguments import folder_path
 from hi2.encoders import Encoder, permitted_encoder
 from hi2.encoders.encoder import EncoderIdentity
 from hi2.encoders.permitted import check_trust
-from hi2.errors import Error, FormatError, ReadOnly, invalid
+from hi2.errors import Error, FormatError, ReadOnly, described, invalid
 from hi2.search.search_counts import SearchCounts
 from hi2.state.index_state import State
 from hi2.state.model import Model
@@ -88,9 +89,11 @@ def open_folder(
 ) -> OpenIndex:
     """Open an index on disk for reading ("r") or for writing ("w")."""
     trust = check_trust(trust_encoder)
-    if mode not in ("r", "w"):
-        raise invalid("mode", "'r' or 'w'", repr(mode))
-    folder = _open(path)
+    if not isinstance(mode, str) or mode not in ("r", "w"):
+        raise invalid("mode", "'r' or 'w'", described(mode))
+    if not isinstance(mmap, bool):
+        raise invalid("mmap", "True or False", described(mmap))
+    folder = _open(folder_path("path", path))
     if mode == "r":
         stored = read_index(folder, mmap=mmap)
         _check_encoder(stored.state.model, encoder)
@@ -110,13 +113,13 @@ def open_folder(
     return OpenIndex(stored.state, writer=writer, stored=stored, encoder=encoder, trust_encoder=trust)
 
 
-def _open(path: str | Path) -> Folder:
+def _open(path: Path) -> Folder:
     try:
         return Folder.open(path)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise FormatError(f"{path} is not a hi2 index: there is no such folder.") from error
-    except (OSError, TypeError, ValueError) as error:
-        raise FormatError(f"{path!r} cannot be opened: {error}.") from error
+    except OSError as error:
+        raise FormatError(f"{path} cannot be opened: {error}.") from error
 
 
 def _check_encoder(model: Model, encoder: Encoder | None) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 
 from hi2.arguments import thread_count
 from hi2.changes.open_index import OpenIndex
+from hi2.data.given_array import entries
 from hi2.data.vectors import open_vectors
-from hi2.errors import Error, invalid
+from hi2.errors import Error, described, invalid
 from hi2.ingest.documents import TermReader, collect_terms, term_reader
 from hi2.ingest.draft import Postings, Pruned, encoder_of, term_postings
 from hi2.ingest.merged_draft import merged_draft
@@ -94,7 +95,10 @@ def _file_terms(
     texts: Iterable[str] | None,
     progress: Progress,
 ) -> tuple[Postings, Pruned]:
-    own = list(stored_texts(state.snapshot) if texts is None else texts)
+    own = list(entries(stored_texts(state.snapshot) if texts is None else texts, name="texts", must="strings"))
+    for row, text in enumerate(own):
+        if not isinstance(text, str):
+            raise invalid("texts", "strings", f"{described(text)} in row {row}")
     # The scores that training stored belong to its texts, in their order; other texts are scored again.
     same = parts.weights is not None and parts.record.get("data", {}).get("texts") == text_checksum(own)
     bags = parts.weights if same else None

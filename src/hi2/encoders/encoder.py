@@ -12,7 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from hi2.errors import InvalidParameter, invalid
+from hi2.data.given_array import given_array, is_real
+from hi2.errors import InvalidParameter, described, invalid
 from hi2.types import Floats
 
 PROBE = "The quick brown fox jumps over the lazy dog."
@@ -35,12 +36,9 @@ class Encoder(Protocol):
 def encode(encoder: Encoder, texts: Sequence[str], *, dim: int | None = None) -> Floats:
     """Return an encoder's vectors (n, dim) of some texts as float32, after checking shape and values."""
     if not callable(encoder) or isinstance(encoder, type):
-        raise invalid("encoder", "a callable from a list of strings to an array (n, dim)", repr(encoder))
-    try:
-        vectors = np.asarray(encoder(list(texts)))
-    except ValueError as error:
-        raise invalid("encoder", "a callable that returns an array", f"{type(encoder).__name__} ({error})") from error
-    if vectors.ndim != 2 or len(vectors) != len(texts) or vectors.dtype.kind not in "fiu":
+        raise invalid("encoder", "a callable from a list of strings to an array (n, dim)", described(encoder))
+    vectors = given_array(encoder(list(texts)), name="encoder")
+    if vectors.ndim != 2 or len(vectors) != len(texts) or not is_real(vectors.dtype):
         must = f"a callable that returns an array of shape ({len(texts)}, dim) for {len(texts)} texts"
         raise invalid("encoder", must, f"shape {vectors.shape} of {vectors.dtype}")
     if dim is not None and vectors.shape[1] != dim:

@@ -12,7 +12,7 @@ from hi2.encoders.encoder import Encoder, EncoderIdentity, Label
 from hi2.encoders.sentence_transformers import SentenceTransformerEncoder
 from hi2.encoders.static import StaticEncoder
 from hi2.encoders.wordllama import WordLlamaEncoder
-from hi2.errors import InvalidParameter, invalid
+from hi2.errors import InvalidParameter, described, invalid
 
 #: Encoders that read only plain data of this package, or of an installed package with a fixed name.
 BUILT_IN: Mapping[Label, Callable[[], Encoder]] = {
@@ -92,5 +92,5 @@ def permitted_encoder(identity: EncoderIdentity, *, trust: bool) -> Encoder:
 def check_trust(trust_encoder: bool) -> bool:
     """Return the argument ``trust_encoder``; anything but True or False is refused."""
     if not isinstance(trust_encoder, bool):
-        raise invalid("trust_encoder", "True or False", repr(trust_encoder))
+        raise invalid("trust_encoder", "True or False", described(trust_encoder))
     return trust_encoder

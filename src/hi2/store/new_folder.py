@@ -15,7 +15,7 @@ from hi2.store.writer import Writer
 @contextmanager
 def new_folder(path: Path) -> Iterator[Writer]:
     """Yield a writer to a folder aside. It is renamed when the block ends, and removed if the block fails."""
-    folder = Path(path).absolute()
+    folder = path.absolute()
     aside = f".{folder.name}.{uuid.uuid4().hex[:12]}.new"
     parent: Folder | None = None
     in_place = False

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from hi2.arguments import folder_path
 from hi2.codecs.codec import Codec
-from hi2.errors import Error, FormatError, described, invalid
+from hi2.errors import Error, FormatError, invalid
 from hi2.selectors.clusters import ClusterSelector
 from hi2.selectors.terms import TermSelector
 from hi2.state.model import Model
@@ -67,7 +68,7 @@ class Parts:
 
         The folder may hold other files, which stay as they are.
         """
-        folder = _folder("path", path)
+        folder = folder_path("path", path)
         if (folder / PARTS).exists():
             raise invalid("path", "a folder without trained parts", f"'{folder}'; remove them or choose another")
         aside = folder.with_name(f".{folder.name}.{uuid.uuid4().hex[:12]}.new")
@@ -108,7 +109,7 @@ class Parts:
     @classmethod
     def load(cls, path: str | Path) -> Parts:
         """Read what ``save`` wrote; every checksum is checked."""
-        folder = _folder("parts", path)
+        folder = folder_path("parts", path)
         listed = folder / PARTS
         if not os.path.lexists(listed):
             raise invalid("parts", "a folder that 'hi2 train' wrote", f"'{folder}', which has no {PARTS}")
@@ -142,16 +143,6 @@ class Parts:
         mine, its = self.terms, model.terms
         if mine is not None and its is not None and mine.tokenizer.fingerprint != its.tokenizer.fingerprint:
             raise invalid("parts", "trained for this index's tokenizer", "another's")
-
-
-def _folder(name: str, path: str | Path) -> Path:
-    try:
-        folder = Path(path).absolute()
-    except TypeError:
-        raise invalid(name, "the path of a folder", described(path)) from None
-    if not folder.name or "\0" in str(folder):
-        raise invalid(name, "the path of a folder with a name", described(path))
-    return folder
 
 
 def _read(folder: Folder, name: str, entry: Mapping[str, Any]) -> Array:

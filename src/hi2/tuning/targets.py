@@ -129,7 +129,7 @@ def tune(
     if latency is not None:
         latency = real("latency", latency, low=1e-9, high=1e9)
     if budget is not None:
-        budget = integer("budget", budget, low=1)
+        budget = integer("budget", budget, low=1, high=2**63 - 1)
     k = integer("k", k, low=1, high=10_000)
     queries, asked, _ = read_queries(vectors, texts, state.model)
     if state.snapshot.n_alive == 0:
