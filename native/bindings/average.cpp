@@ -17,7 +17,7 @@ void bind_average(nb::module_& m) {
             const std::size_t dim = vectors.shape(1);
             std::vector<float> out(n * dim);
             {
-                const nb::gil_scoped_release release;
+                const ReleaseGil release;
                 average({vectors.data(), scales.data(), dim}, as_span(tokens), as_span(offsets), threads, out.data());
             }
             return to_numpy(std::move(out), {n, dim});

@@ -11,11 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "gil.h"
 #include "hi2/packed.h"
 
 namespace hi2 {
-
-namespace nb = nanobind;
 
 template <class T>
 using Array1 = nb::ndarray<const T, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -60,6 +59,7 @@ inline PackedView packed_view(const Array1<std::uint8_t>& bytes, unsigned bits, 
     return {bytes.data(), bits, n};
 }
 
+void bind_gil(nb::module_& m);
 void bind_mapping(nb::module_& m);
 void bind_packed(nb::module_& m);
 void bind_postings(nb::module_& m);

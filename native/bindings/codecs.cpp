@@ -21,7 +21,7 @@ NewArray<std::uint8_t> encode(const CodecHandle& codec, Array2<float> vectors, s
     std::vector<std::uint8_t> codes(n * width);
     constexpr std::size_t kChunk = 256;
     {
-        const nb::gil_scoped_release release;
+        const ReleaseGil release;
         parallel_for((n + kChunk - 1) / kChunk, threads, [&](std::size_t chunk) {
             const std::size_t first = chunk * kChunk;
             codec->encode(vectors.data() + first * codec->dim(), std::min(kChunk, n - first),

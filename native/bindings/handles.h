@@ -17,7 +17,7 @@ struct ModelHandle {
     std::shared_ptr<const Centroids> centroids;
     CodecHandle codec;
     CodecHandle refine;
-    std::vector<nb::object> arrays;
+    KeptObjects arrays;
 };
 
 struct SegmentHandle {
@@ -25,7 +25,7 @@ struct SegmentHandle {
     std::size_t code_bytes = 0;
     std::size_t refine_bytes = 0;
     std::size_t n_clusters = 0;
-    std::vector<nb::object> arrays;
+    KeptObjects arrays;
 };
 
 // Segments as a search takes them, from a list of (segment, alive or None) or (segment, alive, docs), with the arrays

@@ -42,7 +42,7 @@ NewArray<std::uint64_t> sort_strings(Array1<std::uint64_t> ends, Array1<std::uin
     std::vector<std::uint64_t> order(n);
     std::iota(order.begin(), order.end(), std::uint64_t{0});
     {
-        const nb::gil_scoped_release release;
+        const ReleaseGil release;
         std::stable_sort(order.begin(), order.end(),
                          [&](std::uint64_t a, std::uint64_t b) { return view(a) < view(b); });
     }

@@ -10,7 +10,7 @@ namespace hi2 {
 // An IdTable with the arrays it reads.
 struct Ids {
     IdTable table;
-    std::vector<nb::object> arrays;
+    KeptObjects arrays;
 
     void set_order(const Array1<std::uint8_t>& by_id, const Array1<std::uint8_t>& rows, unsigned bits) {
         table.by_id = packed_view(by_id, bits, table.n);

@@ -1,5 +1,7 @@
-// The Python module. Bindings check arguments, release the GIL and call the native code; they do nothing else.
+// The Python module. Bindings check arguments, release the GIL (gil.h) and call the native code; they do nothing else.
 #include <nanobind/nanobind.h>
+
+#include <stdexcept>
 
 #include "bindings.h"
 #include "hi2/damaged.h"
@@ -23,6 +25,11 @@ NB_MODULE(_native, m) {
         },
         m.attr("FormatError").ptr());
 
+    // Asked before there are threads: a process forked while one thread finds it out would wait for ever.
+    try {
+        hi2::simd_level();
+    } catch (const std::invalid_argument&) {  // whoever asks next is told so
+    }
     m.def("simd_level", [] { return hi2::simd_name(hi2::simd_level()); }, "The SIMD level in use.");
     m.def(
         "simd_levels",
@@ -34,6 +41,7 @@ NB_MODULE(_native, m) {
         },
         "The SIMD levels this machine can run.");
 
+    hi2::bind_gil(m);
     hi2::bind_mapping(m);
     hi2::bind_packed(m);
     hi2::bind_postings(m);

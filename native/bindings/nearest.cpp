@@ -13,7 +13,7 @@ std::pair<NewArray<std::uint32_t>, NewArray<float>> nearest_anchors(Array2<float
     std::vector<std::uint32_t> labels(n * n_best);
     std::vector<float> scores(n * n_best);
     {
-        const nb::gil_scoped_release release;
+        const ReleaseGil release;
         nearest(vectors.data(), n, anchors.data(), anchors.shape(0), anchors.shape(1), n_best, threads, labels.data(),
                 scores.data());
     }

@@ -18,7 +18,7 @@ nb::tuple encode(Array1<std::uint32_t> keys, Array1<std::uint32_t> docs, Array1<
         }
     }
     EncodedLists lists = [&] {
-        const nb::gil_scoped_release release;
+        const ReleaseGil release;
         return encode_lists(as_span(keys), as_span(docs), as_span(ranks), universe, rank_bits);
     }();
     return nb::make_tuple(to_numpy(std::move(lists.keys)), to_numpy(std::move(lists.offsets)),
@@ -33,12 +33,11 @@ Directory make_directory(const PackedDirectory& packed, std::uint64_t n_keys, st
     return Directory(packed_view(keys, key_bits, n), packed_view(offsets, offset_bits, n + 1), n_keys, end);
 }
 
-Lists make_lists(const PackedLists& packed, std::uint64_t n_keys, std::uint64_t universe,
-                 std::vector<nb::object>& arrays) {
+Lists make_lists(const PackedLists& packed, std::uint64_t n_keys, std::uint64_t universe, KeptObjects& arrays) {
     const auto& [directory, blob, rank_bits] = packed;
     check(rank_bits <= 16, "ranks have at most 16 bits");
     check(blob.shape(0) >= kPadding, "a blob of lists ends with its padding");
-    arrays.push_back(nb::cast(blob));
+    arrays.add(nb::cast(blob));
     return Lists(make_directory(directory, n_keys, blob.shape(0) - kPadding), blob.data(), universe, rank_bits);
 }
 
@@ -59,7 +58,7 @@ nb::tuple decode_all(const Lists& lists) {
     std::vector<std::uint32_t> docs;
     std::vector<std::uint32_t> ranks;
     {
-        const nb::gil_scoped_release release;
+        const ReleaseGil release;
         for (std::size_t i = 0; i < lists.directory().size(); ++i)
             lists.decode(i, [&](Doc doc, std::uint32_t rank) {
                 keys.push_back(lists.directory().key(i));

@@ -16,8 +16,7 @@ using PackedLists = std::tuple<PackedDirectory, Array1<std::uint8_t>, unsigned>;
 
 Directory make_directory(const PackedDirectory& packed, std::uint64_t n_keys, std::uint64_t end);
 // The lists read the blob in place; `arrays` keeps it.
-Lists make_lists(const PackedLists& packed, std::uint64_t n_keys, std::uint64_t universe,
-                 std::vector<nb::object>& arrays);
+Lists make_lists(const PackedLists& packed, std::uint64_t n_keys, std::uint64_t universe, KeptObjects& arrays);
 
 // (docs, ranks) of the list under a key; empty if there is none.
 nb::tuple decode_list(const Lists& lists, std::uint32_t key);

@@ -15,7 +15,7 @@ class Reader {
    public:
     Reader(nb::object model, nb::list segments, nb::list ids, nb::object pieces,
            std::optional<Array1<std::uint8_t>> dropped, std::optional<Array1<float>> mean_scores)
-        : kept_{model, nb::object(segments), nb::object(ids), pieces},
+        : kept_{model, segments, ids, pieces, nb::cast(dropped), nb::cast(mean_scores)},
           model_(nb::cast<const ModelHandle&>(model)),
           views_(model_, segments),
           pieces_(pieces.is_none() ? nullptr : &nb::cast<const WordPiece&>(pieces)),
@@ -50,7 +50,7 @@ class Reader {
         SearchCost cost;
         std::vector<Hit> hits;  // a copy: making Python objects may run code that searches on this thread
         {
-            const nb::gil_scoped_release release;
+            const ReleaseGil release;
             std::vector<std::uint32_t> terms;
             if (has_text) {
                 std::vector<std::uint32_t> tokens;
@@ -74,7 +74,7 @@ class Reader {
     }
 
    private:
-    nb::object kept_[4];  // what the references below read
+    KeptObjects kept_;  // what the references below read
     const ModelHandle& model_;
     SegmentViews views_;
     const WordPiece* pieces_;

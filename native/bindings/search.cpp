@@ -34,7 +34,7 @@ nb::tuple search_batch(const ModelHandle& model, nb::list segments, Array2<float
     std::vector<std::int64_t> scored(n, 0);
     std::vector<std::int64_t> lists(n, 0);
     {
-        const nb::gil_scoped_release release;
+        const ReleaseGil release;
         const auto answer = [&](std::size_t i, std::span<const std::uint32_t> probed) {
             const std::uint64_t begin = term_offsets.data()[i];
             const std::span<const std::uint32_t> own(terms.data() + begin, term_offsets.data()[i + 1] - begin);

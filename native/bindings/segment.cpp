@@ -24,7 +24,7 @@ SegmentHandle make_segment(std::size_t n_docs, Array2<std::uint8_t> codes,
         check(refine_codes->shape(0) == n_docs, "there must be one refine code per document");
         segment.refine_codes = refine_codes->data();
         handle.refine_bytes = refine_codes->shape(1);
-        handle.arrays.push_back(nb::cast(*refine_codes));
+        handle.arrays.add(nb::cast(*refine_codes));
     }
     if (clusters) segment.clusters = make_directory(*clusters, n_clusters, n_docs);
     if (copies) segment.copies = make_lists(*copies, n_clusters, n_docs, handle.arrays);

@@ -13,7 +13,7 @@ void bind_terms(nb::module_& m) {
             for (const std::uint32_t token : as_span(tokens))
                 check(token < dropped.shape(0), "a token is outside the vocabulary");
             TermCounts counts = [&] {
-                const nb::gil_scoped_release release;
+                const ReleaseGil release;
                 return count_terms(as_span(tokens), as_span(offsets), as_span(dropped), threads);
             }();
             return nb::make_tuple(to_numpy(std::move(counts.offsets)), to_numpy(std::move(counts.terms)),
@@ -31,7 +31,7 @@ void bind_terms(nb::module_& m) {
             std::vector<std::uint64_t> bounds{0};
             std::vector<std::uint32_t> terms;
             {
-                const nb::gil_scoped_release release;
+                const ReleaseGil release;
                 for (std::size_t i = 0; i + 1 < offsets.shape(0); ++i) {
                     const std::size_t begin = offsets.data()[i];
                     query_terms(as_span(tokens).subspan(begin, offsets.data()[i + 1] - begin), as_span(dropped),
@@ -50,7 +50,7 @@ void bind_terms(nb::module_& m) {
             check(scores.shape(0) == terms.shape(0), "terms and scores differ in length");
             check(limits.shape(0) + 1 == offsets.shape(0), "one limit per row is needed");
             TopTerms top = [&] {
-                const nb::gil_scoped_release release;
+                const ReleaseGil release;
                 return top_terms(as_span(offsets), as_span(terms), as_span(scores), as_span(limits), threads);
             }();
             return nb::make_tuple(to_numpy(std::move(top.offsets)), to_numpy(std::move(top.chosen)));

@@ -34,7 +34,7 @@ nb::tuple encode(const WordPiece& pieces, nb::list texts, std::size_t max_tokens
     std::vector<std::vector<std::uint32_t>> tokens(n_chunks);
     std::vector<std::uint64_t> offsets(views.size() + 1, 0);
     {
-        const nb::gil_scoped_release release;
+        const ReleaseGil release;
         parallel_for(n_chunks, threads, [&](std::size_t chunk) {
             for (std::size_t i = chunk * kChunk; i < std::min(views.size(), (chunk + 1) * kChunk); ++i) {
                 std::vector<std::uint32_t>& out = tokens[chunk];

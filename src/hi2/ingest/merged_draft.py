@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from hi2.data.distinct import distinct
 from hi2.data.ids import IdColumn
 from hi2.data.ragged import Ragged
 from hi2.ingest.draft import Draft, Postings, Pruned, StoredRows
@@ -73,7 +74,7 @@ def _gather(sources: list[_Source], bases: Array, name: str) -> Callable[[I64], 
     def read(rows: I64) -> Bytes:
         block = np.empty((len(rows), arrays[0].shape[1]), np.uint8)
         owners = np.searchsorted(bases, rows, side="right") - 1
-        for owner in np.unique(owners):
+        for owner in distinct(owners):
             places = np.flatnonzero(owners == owner)
             block[places] = arrays[owner][sources[owner].kept_docs[rows[places] - bases[owner]]]
         return block
@@ -105,7 +106,7 @@ def _stored(sources: list[_Source], bases: Array) -> StoredRows:
         owners = np.searchsorted(bases, rows, side="right") - 1
         parts = [
             columns[owner].take(sources[owner].kept_rows[rows[owners == owner] - bases[owner]])
-            for owner in np.unique(owners)
+            for owner in distinct(owners)
         ]
         return Ragged.concatenate(parts)
 
