@@ -24,42 +24,43 @@ constexpr std::size_t kTile = 128;
 
 }  // namespace
 
-void Centroids::quantise() const {
-    if (sq8_query_limit(dim_) < kMinQueryLimit) return;
+Centroids::Codes Centroids::quantise() const {
+    Codes made;
+    if (sq8_query_limit(dim_) < kMinQueryLimit) return made;
     std::vector<float> low(rows_, rows_ + dim_);
     std::vector<float> high = low;
     for (std::size_t i = 0; i < n_ * dim_; ++i) {
-        if (!(std::abs(rows_[i]) <= kMaxComponent)) return;  // damaged: the full product orders what it can
+        if (!(std::abs(rows_[i]) <= kMaxComponent)) return made;  // damaged: the full product orders what it can
         low[i % dim_] = std::min(low[i % dim_], rows_[i]);
         high[i % dim_] = std::max(high[i % dim_], rows_[i]);
-        largest_ = std::max(largest_, std::abs(rows_[i]));
+        made.largest = std::max(made.largest, std::abs(rows_[i]));
     }
     std::vector<float> middle(dim_);
-    step_.resize(dim_);
+    made.step.resize(dim_);
     for (std::size_t t = 0; t < dim_; ++t) {
         middle[t] = low[t] / 2 + high[t] / 2;
-        step_[t] = std::max((high[t] - low[t]) / 253.0f, 1e-30f);
+        made.step[t] = std::max((high[t] - low[t]) / 253.0f, 1e-30f);
     }
-    auto codec = make_sq8(dim_, middle.data(), step_.data());
-    codes_.resize(n_ * dim_);
-    codec->encode(rows_, n_, codes_.data());
-    codec_ = std::move(codec);
+    made.codec = make_sq8(dim_, middle.data(), made.step.data());
+    made.codes.resize(n_ * dim_);
+    made.codec->encode(rows_, n_, made.codes.data());
+    return made;
 }
 
 // A bound on the difference between a code's score and the exact one: half a step in every dimension, the rounding of
 // the query's weights, and that of float32.
-float Centroids::error(const float* query) const {
+float Centroids::error(const Codes& codes, const float* query) const {
     double steps = 0.0;
     double most = 0.0;
     double sum = 0.0;
     for (std::size_t t = 0; t < dim_; ++t) {
-        const double weight = std::abs(static_cast<double>(query[t]) * step_[t]);
+        const double weight = std::abs(static_cast<double>(query[t]) * codes.step[t]);
         steps += weight;
         most = std::max(most, weight);
         sum += std::abs(static_cast<double>(query[t]));
     }
     const double rounding = most / sq8_query_limit(dim_) * 0.5 * 127.0 * static_cast<double>(dim_);
-    const double float32 = 1.2e-7 * (static_cast<double>(dim_) / 8 + 16) * sum * largest_;
+    const double float32 = 1.2e-7 * (static_cast<double>(dim_) / 8 + 16) * sum * codes.largest;
     return static_cast<float>(0.51 * steps + rounding + float32);
 }
 
@@ -93,15 +94,12 @@ std::span<const std::uint32_t> Centroids::nearest(const float* query, std::size_
     if (wanted == 0) return order;
     scores.resize(n_);
     const DotKernels& dot = dot_kernels(simd_level());
-    bool exact = true;
-    if (n_ >= kMinCentroids && 4 * wanted <= n_) {
-        std::call_once(once_, [&] { quantise(); });
-        exact = codec_ == nullptr;
-    }
+    const Codes* coded = n_ >= kMinCentroids && 4 * wanted <= n_ ? &codes() : nullptr;
+    bool exact = coded == nullptr || coded->codec == nullptr;
     if (!exact) {
-        codec_->prepare(query, state);
-        codec_->scan(state, codes_.data(), 0, n_, scores.data());
-        const float bound = kth_largest(scores, wanted, sample) - 2 * error(query);
+        coded->codec->prepare(query, state);
+        coded->codec->scan(state, coded->codes.data(), 0, n_, scores.data());
+        const float bound = kth_largest(scores, wanted, sample) - 2 * error(*coded, query);
         close.clear();
         for (std::size_t i = 0; i < n_; ++i)
             if (scores[i] >= bound) close.push_back(static_cast<Doc>(i));
@@ -123,10 +121,9 @@ std::span<const std::uint32_t> Centroids::nearest(const float* query, std::size_
 std::span<const float> Centroids::scores(const float* query, Scratch& scratch) const {
     std::vector<float>& scores = scratch.scores;
     scores.resize(n_);
-    if (n_ >= kMinCentroids) std::call_once(once_, [&] { quantise(); });
-    if (n_ >= kMinCentroids && codec_ != nullptr) {
-        codec_->prepare(query, scratch.state);
-        codec_->scan(scratch.state, codes_.data(), 0, n_, scores.data());
+    if (n_ >= kMinCentroids && codes().codec != nullptr) {
+        codes().codec->prepare(query, scratch.state);
+        codes().codec->scan(scratch.state, codes().codes.data(), 0, n_, scores.data());
     } else {
         dot_kernels(simd_level()).tile(query, 1, rows_, n_, dim_, scores.data(), n_);
     }

@@ -89,8 +89,7 @@ void Weighing::find_postings(const SegmentView& view, std::span<const std::uint3
         for (const Posting& posting : postings) visited.erase(posting.doc);
     };
     const bool clustered = segment.clusters.size() > 0;
-    const ClusterLookup& lookup = *segment.cluster_lookup;
-    segment.cluster_lookup->prepare(segment.clusters);
+    const ClusterLookup& lookup = segment.cluster_lookup();
     try {
         for (std::size_t i = 0; i < by_rarity_.size(); ++i) {
             const std::uint32_t t = by_rarity_[i];

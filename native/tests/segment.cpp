@@ -7,14 +7,12 @@ int main() {
     using namespace sample;
     std::mt19937 random(9);
     const SampleSegment w = make_sample(random);
-    w.segment.cluster_lookup->prepare(w.segment.clusters);
     for (Doc doc = 0; doc < kDocs; ++doc) {
-        const std::size_t i = w.segment.cluster_lookup->find(w.segment.clusters, doc);
+        const std::size_t i = w.segment.cluster_lookup().find(w.segment.clusters, doc);
         CHECK(i == w.segment.clusters.owner(doc));
         CHECK(w.segment.clusters.key(i) == w.label[doc]);
     }
-    hi2::ClusterLookup none;
-    none.prepare(hi2::Directory());  // a segment without clusters
+    hi2::ClusterLookup(hi2::Directory());  // a segment without clusters
 
     for (int round = 0; round < 500; ++round) {
         const auto begin = static_cast<Doc>(random() % kDocs);

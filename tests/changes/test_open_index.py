@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import threading
 
 import numpy as np
 import pytest
 
 import hi2
+from forked import held_by_another_thread, in_child
 
 
 def test_a_closed_writer_rejects_changes(small, corpus, tmp_path):
@@ -74,3 +76,17 @@ def test_changes_from_several_threads_are_all_made(small, corpus):
         thread.join()
     assert sorted(small.ids()) == sorted(corpus.ids[:80])
     small.verify()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_child_can_change_its_copy_while_another_thread_of_its_parent_changes_the_index(small, corpus):
+    def change():
+        small.delete(corpus.ids[0])
+        small.add(corpus.vectors[:1], corpus.texts[:1], ids=["again"])
+        assert small.get(["again"])[0]["text"] == corpus.texts[0]
+
+    with held_by_another_thread(small._index.changing()):
+        assert in_child(change) == 0
+    with small._index.changing():  # the thread that forks is inside a change itself
+        assert in_child(change) == 0
+    assert small.get(corpus.ids[:1])[0]["text"] == corpus.texts[0]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import threading
 
+import pytest
+
+from forked import held_by_another_thread, in_child
 from hi2.data.cache import MAX_ENTRIES, LruCache
 
 
@@ -46,3 +50,18 @@ def test_threads_share_a_cache_without_losing_its_limit():
         thread.join()
     assert not wrong
     assert sum(cache.get(str(key)) is not None for key in range(2 * MAX_ENTRIES)) == MAX_ENTRIES
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_child_can_use_a_cache_that_another_thread_was_using():
+    cache: LruCache[int] = LruCache()
+    cache.put("a", 1)
+
+    def use():
+        assert cache.get("a") == 1
+        assert [cache.put(str(n), n) for n in range(2 * MAX_ENTRIES)][-1] == 2 * MAX_ENTRIES - 1
+        assert cache.get("a") is None
+
+    with held_by_another_thread(cache._lock):
+        assert in_child(use) == 0
+    assert cache.get("a") == 1

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import threading
 
 import numpy as np
+import pytest
 
 import hi2
+from forked import held_by_another_thread, in_child
 from hi2.search.search_counts import SearchCounts
 
 
@@ -36,3 +39,17 @@ def test_searches_of_many_threads_are_all_counted():
     for thread in threads:
         thread.join()
     assert counts.report() == {"with_text": 2000, "without_term_list": 1000}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_child_can_count_while_another_thread_of_its_parent_counts():
+    counts = SearchCounts()
+    counts.count("known", hits(2))
+
+    def count():
+        counts.count("unknown", hits(0))
+        assert counts.report() == {"with_text": 2, "without_term_list": 1}
+
+    with held_by_another_thread(counts._lock):
+        assert in_child(count) == 0
+    assert counts.report() == {"with_text": 1, "without_term_list": 0}

@@ -8,11 +8,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
 #include "hi2/codec.h"
+#include "hi2/lazy.h"
 #include "hi2/types.h"
 
 namespace hi2 {
@@ -45,18 +45,24 @@ class Centroids {
    private:
     static void candidates(std::span<float> scores, std::size_t wanted, Scratch& scratch);
     static void best(std::span<float> scores, std::size_t wanted, Scratch& scratch);
-    void quantise() const;
-    float error(const float* query) const;
+    // Byte codes of all centroids.
+    struct Codes {
+        std::unique_ptr<Codec> codec;  // null: codes do not help here (see quantise)
+        std::vector<std::uint8_t> codes;
+        std::vector<float> step;
+        float largest = 0;  // |component| of any centroid
+    };
+    Codes quantise() const;
+    const Codes& codes() const {
+        return codes_.get([this] { return quantise(); });
+    }
+    float error(const Codes& codes, const float* query) const;
 
     const float* rows_;
     std::size_t n_;
     std::size_t dim_;
-    // The first query that needs the byte codes makes them, so that opening an index stays instant.
-    mutable std::once_flag once_;
-    mutable std::unique_ptr<Codec> codec_;  // null: codes do not help here (see quantise)
-    mutable std::vector<std::uint8_t> codes_;
-    mutable std::vector<float> step_;
-    mutable float largest_ = 0;  // |component| of any centroid
+    // The first query that needs these makes them, so that opening an index stays instant.
+    Lazy<Codes> codes_;
 };
 
 }  // namespace hi2

@@ -4,28 +4,24 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "hi2/lazy.h"
 #include "hi2/packed.h"
 #include "hi2/postings.h"
 #include "hi2/types.h"
 
 namespace hi2 {
 
-// Finds the cluster of a document in one or two steps, from the cluster of every 64th document. The first query that
-// needs these computes them, so that opening an index stays instant.
+// Finds the cluster of a document in one or two steps, from the cluster of every 64th document.
 class ClusterLookup {
    public:
-    // Every thread calls this before find; apart from it because a once_flag is too slow to ask for each document.
-    void prepare(const Directory& clusters) {
-        std::call_once(once_, [&] {
-            if (clusters.size() == 0) return;
-            for (std::uint64_t doc = 0; doc < clusters.end(clusters.size() - 1); doc += 64)
-                first_.push_back(static_cast<std::uint32_t>(clusters.owner(doc)));
-        });
+    explicit ClusterLookup(const Directory& clusters) {
+        if (clusters.size() == 0) return;
+        for (std::uint64_t doc = 0; doc < clusters.end(clusters.size() - 1); doc += 64)
+            first_.push_back(static_cast<std::uint32_t>(clusters.owner(doc)));
     }
     // The position in `clusters` of the document's cluster.
     std::size_t find(const Directory& clusters, Doc doc) const {
@@ -35,7 +31,6 @@ class ClusterLookup {
     }
 
    private:
-    std::once_flag once_;
     std::vector<std::uint32_t> first_;
 };
 
@@ -47,7 +42,12 @@ struct Segment {
     Lists copies;        // further clusters of boundary documents
     Lists terms;
     PackedView rows;  // doc → arrival row
-    std::shared_ptr<ClusterLookup> cluster_lookup = std::make_shared<ClusterLookup>();
+    // The first query that needs this makes it, so that opening an index stays instant.
+    std::shared_ptr<const Lazy<ClusterLookup>> lazy_lookup = std::make_shared<Lazy<ClusterLookup>>();
+
+    const ClusterLookup& cluster_lookup() const {
+        return lazy_lookup->get([this] { return ClusterLookup(clusters); });
+    }
 };
 
 // A segment and the documents of it that a query may find: those whose bit is set in `alive`, or all where it is null.

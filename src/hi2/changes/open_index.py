@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hi2.arguments import folder_path
+from hi2.data.fork import make_locks
 from hi2.encoders import Encoder, permitted_encoder
 from hi2.encoders.encoder import EncoderIdentity
 from hi2.encoders.permitted import check_trust
@@ -44,12 +45,16 @@ class OpenIndex:
         self.given_encoder = encoder
         #: Whether an encoder may be loaded because the index names it.
         self.trust_encoder = trust_encoder
-        self._change = threading.RLock()
-        #: Held while segments are merged, which does not keep other threads from changing the index.
-        self.merging = threading.Lock()
         #: Set when a merge failed; merges are tried again after the next commit.
         self.merges_put_off = False
         self.closed = False
+        make_locks(self)
+
+    def renew_locks(self) -> None:
+        """Make the locks of changes and merges. A fork leaves the state of before or after a change."""
+        self._change = threading.RLock()
+        #: Held while segments are merged, which does not keep other threads from changing the index.
+        self.merging = threading.Lock()
 
     @contextmanager
     def changing(self) -> Iterator[State]:

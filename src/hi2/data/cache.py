@@ -6,6 +6,8 @@ from collections import OrderedDict
 from threading import Lock
 from typing import Generic, TypeVar
 
+from hi2.data.fork import make_locks
+
 Value = TypeVar("Value")
 #: A cache holds this many results; the least recently used one is dropped first.
 MAX_ENTRIES = 64
@@ -21,6 +23,10 @@ class LruCache(Generic[Value]):
 
     def __init__(self) -> None:
         self._values: OrderedDict[str, Value] = OrderedDict()
+        make_locks(self)
+
+    def renew_locks(self) -> None:
+        """Make the lock. A fork between two steps of ``put`` leaves at most one result too many."""
         self._lock = Lock()
 
     def get(self, key: str) -> Value | None:

@@ -13,12 +13,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Any, ClassVar
 
 import numpy as np
 
 from hi2.data.given_array import entries
+from hi2.data.lazy import lazy
 from hi2.errors import LONGEST_VALUE, InvalidParameter, described, invalid
 from hi2.filters.columns import Column, Columns, plain
 from hi2.filters.comparison import as_float, compare, compare_any
@@ -55,7 +56,7 @@ class Expression(ABC):
     def write(self, out: list[str]) -> None:
         """Append the condition as text that ``parse`` reads, in pieces."""
 
-    @cached_property
+    @lazy
     def text(self) -> str:
         """The condition as text, rendered once: results are cached by it."""
         out: list[str] = []
@@ -144,12 +145,12 @@ class Joined(Expression):
     def __post_init__(self) -> None:
         _check_depth(self)
 
-    @cached_property
+    @lazy
     def depth(self) -> int:
         """How many conditions are inside each other; a side joined by the same word is not inside."""
         return max(side.depth + (type(side) is not type(self)) for side in self.sides)
 
-    @cached_property
+    @lazy
     def parts(self) -> tuple[Expression, ...]:
         """The conditions in order; those of a side joined by the same word are not nested."""
         found: list[Expression] = []
@@ -198,7 +199,7 @@ class Not(Expression):
     def __post_init__(self) -> None:
         _check_depth(self)
 
-    @cached_property
+    @lazy
     def depth(self) -> int:
         """How many conditions are inside each other."""
         return self.inner.depth + 1

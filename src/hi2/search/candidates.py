@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from hi2.data.distinct import distinct
 from hi2.data.given_array import given_array
 from hi2.data.ids import check_id
+from hi2.data.lazy import lazy
 from hi2.errors import described, invalid
 from hi2.filters.expression import Expression, check_columns
 from hi2.filters.parser import parse
@@ -38,12 +39,12 @@ class SegmentMatches:
     #: The documents that pass, rising, if they are known; otherwise they are read from the bits.
     given: U32 | None = None
 
-    @cached_property
+    @lazy
     def n(self) -> int:
         """How many documents pass."""
         return len(self.given) if self.given is not None else int(_BITS_SET[self.bits].sum())
 
-    @cached_property
+    @lazy
     def docs(self) -> U32:
         """The documents that pass, rising."""
         if self.given is not None:
@@ -58,7 +59,7 @@ class Matches:
     snapshot: Snapshot
     parts: tuple[SegmentMatches, ...]
 
-    @cached_property
+    @lazy
     def n(self) -> int:
         """How many documents pass."""
         return sum(part.n for part in self.parts)
@@ -132,7 +133,7 @@ def matching(snapshot: Snapshot, given: Any) -> Matches:
 
 def _from_docs(live: LiveSegment, docs: list[int]) -> SegmentMatches:
     """The documents of a segment that were listed by id."""
-    own = np.unique(np.asarray(docs, np.uint32)).astype(np.uint32)
+    own = distinct(np.asarray(docs, np.uint32))
     bits = np.zeros((live.segment.n_docs + 7) // 8, np.uint8)
     np.bitwise_or.at(bits, own >> 3, (1 << (own & 7)).astype(np.uint8))
     return SegmentMatches(live.segment.n_docs, bits, own)

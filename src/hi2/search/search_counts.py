@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from threading import Lock
 
+from hi2.data.fork import make_locks
 from hi2.types import Hits
 
 
@@ -12,9 +13,13 @@ class SearchCounts:
     """Counts texts that were searched for, and those that opened no term list. Safe to use from many threads."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
         self.with_text = 0
         self.without_term_list = 0
+        make_locks(self)
+
+    def renew_locks(self) -> None:
+        """Make the lock. A fork between the two counts leaves the second one behind the first."""
+        self._lock = Lock()
 
     def count(self, texts: str | Sequence[str | None] | None, hits: Hits) -> None:
         """Count one search."""

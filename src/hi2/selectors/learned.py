@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from hi2.data.lazy import lazy
 from hi2.errors import FormatError, MissingExtra
 from hi2.text.bags import Bags, max_score_per_term
 from hi2.text.tokenizer import Analyzer
@@ -128,7 +128,7 @@ class TermScorer:
                 scores[offsets[row] : offsets[row + 1]] = found[position, : lengths[row]]
         return max_score_per_term(tokens, lengths, scores, tokenizer.dropped)
 
-    @cached_property
+    @lazy
     def _score(self) -> Callable[[I64, I64], Floats]:
         for load in (self._load_with_torch, self._load_with_onnxruntime):
             try:

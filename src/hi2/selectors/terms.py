@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from hi2 import _native
 from hi2.arguments import normalise_integers, real, thread_count
+from hi2.data.lazy import lazy
 from hi2.errors import InvalidParameter
 from hi2.selectors.learned import TermScorer
 from hi2.text.bags import Bags, count, weigh
@@ -137,7 +137,7 @@ class TermSelector:
         """Term numbers are below this."""
         return self.tokenizer.n_terms
 
-    @cached_property
+    @lazy
     def idf(self) -> Array:
         """ln(1 + (N - df + 0.5) / (df + 0.5)) of every term."""
         df = self.df.astype(np.float64)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import astuple, dataclass
-from functools import cached_property
 
 import numpy as np
 
+from hi2.data.lazy import lazy
 from hi2.types import Floats
 
 
@@ -28,7 +28,7 @@ class Benefit:
     idf: float = 0.2
     idf_rank: float = 0.05
 
-    @cached_property
+    @lazy
     def array(self) -> Floats:
         """The weights as the native search reads them."""
         return np.array(astuple(self), np.float32)

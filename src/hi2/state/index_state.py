@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from hi2 import _native
+from hi2.data.lazy import lazy
 from hi2.state.drift import Added
 from hi2.state.model import Model
 from hi2.state.profile import Profile
@@ -26,7 +26,7 @@ class State:
     #: By name. ``add_profiles`` and ``verify`` check that they were tuned for this model; opening an index does not.
     profiles: Mapping[str, Profile] = field(default_factory=dict)
 
-    @cached_property
+    @lazy
     def reader(self) -> _native.Reader:
         """Answers single queries of vector and text natively. The tokenizer is parsed when this is first used."""
         terms = self.model.terms
@@ -34,7 +34,7 @@ class State:
             return self.vector_reader
         return self._reader(terms.tokenizer.pieces, terms.tokenizer.dropped, terms.mean_scores)
 
-    @cached_property
+    @lazy
     def vector_reader(self) -> _native.Reader:
         """Answers single queries of a vector alone natively."""
         return self._reader(None, None, None)

@@ -10,13 +10,13 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from hi2 import _native
 from hi2.codecs import CODECS, Codec
+from hi2.data.lazy import lazy
 from hi2.data.vectors import METRICS
 from hi2.encoders.encoder import EncoderIdentity
 from hi2.errors import FormatError, InvalidParameter
@@ -79,7 +79,7 @@ class Model:
         """How many terms a document is filed under at most; 0 without terms."""
         return self.terms.spec.per_doc if self.terms is not None else 0
 
-    @cached_property
+    @lazy
     def native(self) -> _native.Model:
         """The parts as the search reads them."""
         clusters = self.clusters
@@ -93,7 +93,7 @@ class Model:
             refine_residual=self.refine is not None and self.refine.spec.residual,
         )
 
-    @cached_property
+    @lazy
     def fingerprint(self) -> str:
         """Names the parts: equal for equal specs and equal arrays. Computing it reads every array."""
         description, arrays = self.to_arrays()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from hi2 import _native
 from hi2.data.cache import LruCache
 from hi2.data.ids import IdColumn
+from hi2.data.lazy import lazy
 from hi2.data.ragged import Ragged
 from hi2.data.stored_line import read_line
 from hi2.errors import FormatError
@@ -154,7 +154,7 @@ class Segment:
         """Bytes by array."""
         return {name: int(array.nbytes) for name, array in self.arrays.items()}
 
-    @cached_property
+    @lazy
     def rows(self) -> I64:
         """The arrival row of every document."""
         rows = _native.unpack(self.arrays["rows.npy"], width(self.n_docs - 1), self.n_docs).astype(np.int64)
@@ -195,7 +195,7 @@ class Segment:
         """Return the ids of some rows."""
         return self.ids.take(rows)
 
-    @cached_property
+    @lazy
     def columns(self) -> Columns:
         """The payload as typed columns; built from the stored lines where no columns are stored."""
         if "columns.json" in self.arrays:

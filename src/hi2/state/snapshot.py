@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from hi2 import _native
 from hi2.data.cache import LruCache
+from hi2.data.distinct import distinct
 from hi2.data.given_array import entries
 from hi2.data.ids import check_id
+from hi2.data.lazy import lazy
 from hi2.errors import described, invalid
 from hi2.state.segment import Segment, alive_bits, alive_flags
 from hi2.types import Array, Bytes, Id
@@ -27,7 +28,7 @@ class LiveSegment:
     #: The living documents that match a filter, by filter.
     matches: LruCache[Any] = field(default_factory=LruCache, compare=False, repr=False)
 
-    @cached_property
+    @lazy
     def n_alive(self) -> int:
         """How many documents are alive."""
         return int(self.flags().sum()) if self.alive is not None else self.segment.n_docs
@@ -61,12 +62,12 @@ class Snapshot:
 
     segments: tuple[LiveSegment, ...] = ()
 
-    @cached_property
+    @lazy
     def n_alive(self) -> int:
         """How many documents are alive."""
         return sum(live.n_alive for live in self.segments)
 
-    @cached_property
+    @lazy
     def native(self) -> list[tuple[_native.Segment, Bytes | None]]:
         """The segments as the native search takes them."""
         return [(live.segment.native, live.alive) for live in self.segments]
@@ -137,7 +138,7 @@ def row_ids(snapshot: Snapshot, segments: Array, rows: Array) -> list[Id]:
     if len(snapshot.segments) == 1:
         return snapshot.segments[0].segment.take_ids(np.ascontiguousarray(rows, np.uint32))
     ids: list[Id] = [0] * len(rows)
-    for position in np.unique(segments):
+    for position in distinct(segments):
         places = np.flatnonzero(segments == position)
         segment = snapshot.segments[int(position)].segment
         for place, found in zip(places, segment.take_ids(np.ascontiguousarray(rows[places], np.uint32)), strict=True):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from functools import cached_property, wraps
+from functools import wraps
 from typing import Any
 
+from hi2.data.lazy import lazy
 from hi2.errors import FormatError, InvalidParameter
 from hi2.text.library_errors import BrokenTokenizer
 from hi2.text.tokenizer import Analyzer, restore_analyzer
@@ -31,7 +32,7 @@ class LazyTokenizer:
         value = getattr(self._parsed, name)
         return _blaming_the_index(value) if callable(value) else value
 
-    @cached_property
+    @lazy
     def _parsed(self) -> Analyzer:
         try:
             return restore_analyzer(self._bytes.decode(), self.n_terms)
