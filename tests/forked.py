@@ -7,13 +7,16 @@ import os
 import signal
 import threading
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
 
 def in_child(work: Callable[[], object], *, seconds: int = 30) -> int:
     """Return the exit code of a forked child that does some work: 0 if it succeeds, negative if it hangs."""
-    child = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # forking with threads is what these tests are about
+        child = os.fork()
     if child == 0:
         code = 1
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 
 import hi2
+from forked import in_child
 from hi2 import _native
 
 TESTS = Path(__file__).parent.parent
@@ -63,13 +63,7 @@ def test_a_forked_child_does_not_wait_for_threads_that_it_does_not_have():
     try:
         for _ in range(5):
             time.sleep(0.05)  # a batch takes longer, so most children are forked in the middle of one
-            child = os.fork()
-            if child == 0:
-                signal.signal(signal.SIGALRM, signal.SIG_DFL)
-                signal.alarm(20)
-                _native.finish_threads()
-                os._exit(0)
-            assert os.waitpid(child, 0)[1] == 0
+            assert in_child(_native.finish_threads) == 0
     finally:
         stop.set()
         searching.join()
