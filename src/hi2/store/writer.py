@@ -15,6 +15,7 @@ from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from hi2.data.fork import make_locks
 from hi2.errors import Error, FormatError, Locked
 from hi2.state.drift import Added
 from hi2.state.index_state import State
@@ -72,11 +73,14 @@ class Writer:
         self._writing: set[str] = set()
         self._unnamed: set[str] = set()
         self._next_segment = 1
-        #: Guards what a thread that writes a segment shares with one that commits.
-        self._guard = Lock()
         #: The checksums that the current manifest may have: of the last commit, or of one that was interrupted.
         self._expected: set[str | None] = {None}
         self._unconfirmed: OSError | None = None
+        make_locks(self)
+
+    def renew_locks(self) -> None:
+        """Make the lock of what a thread that writes a segment shares with one that commits."""
+        self._guard = Lock()
 
     def close(self) -> None:
         """Release the lock."""
