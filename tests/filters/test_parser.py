@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import math
+import weakref
 
 import pytest
 from hypothesis import given, settings
@@ -152,6 +154,23 @@ def test_reading_and_rendering_take_work_in_proportion_to_the_text():
     long = " or ".join(["a == 1"] * 9_600)
     assert MAX_LENGTH * 0.9 < len(long) < MAX_LENGTH
     assert len(parse(long).parts) == 9_600
+
+
+@pytest.mark.parametrize("text", ["a == `true`", "a == `false`", "a not `in` (1)", "a `not` in (1)", "a in (`true`)"])
+def test_a_quoted_name_is_never_a_word(text):
+    with pytest.raises(InvalidParameter):
+        parse(text)
+
+
+def test_few_long_filters_are_kept():
+    short, long = "a == 1", " or ".join(["a == 1"] * 2_000)
+    assert parse(short) is parse(short)
+    assert parse(long) is parse(long)
+    first = weakref.ref(parse(long))
+    for number in range(10):
+        parse(f"{long} or b == {number}")
+    gc.collect()
+    assert first() is None
 
 
 def test_a_list_without_values_reads_back():

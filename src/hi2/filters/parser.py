@@ -25,6 +25,8 @@ _TOKEN = re.compile(
     r"|(?P<string>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")|`(?P<quoted>[^`]+)`|(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*))",
     re.DOTALL,
 )
+#: Longer texts take megabytes as expressions, so few of these are kept.
+_SHORT = 2000
 _SPACE = re.compile(r"\s*")
 _INTEGER = re.compile(rf"[-+]?\d{{1,{MAX_DIGITS}}}")
 
@@ -35,11 +37,16 @@ def parse(text: str) -> Expression:
     Comparisons are ``== != < <= > >=``, ``in (…)``, ``not in (…)``, ``contains`` for tags, ``exists``, and the name of
     a boolean column by itself; they combine with ``and``, ``or``, ``not`` and brackets. Dates are ISO 8601 strings.
     """
-    return _parsed(text)
+    return (_parsed if len(text) <= _SHORT else _parsed_long)(text)
 
 
 @lru_cache(256)
 def _parsed(text: str) -> Expression:
+    return _Parser(text).whole()
+
+
+@lru_cache(4)
+def _parsed_long(text: str) -> Expression:
     return _Parser(text).whole()
 
 
@@ -149,7 +156,8 @@ class _Parser:
             return Comparison(name, "contains", self._value())
         if self._take("in"):
             return Comparison(name, "in", self._values())
-        if self._peek("not") and self._next + 1 < len(self._tokens) and self._tokens[self._next + 1].text == "in":
+        following = [(token.kind, token.text) for token in self._tokens[self._next : self._next + 2]]
+        if following == [("word", "not"), ("word", "in")]:
             self._next += 2
             return self._nested(Not, Comparison(name, "in", self._values()))
         compared = self._take("==", "=", "!=", "<", "<=", ">", ">=")
@@ -178,7 +186,8 @@ class _Parser:
 
     def _value(self) -> Any:
         token = self._peek()
-        if token is None or not (token.kind in ("string", "number") or token.text in ("true", "false")):
+        truth = self._peek("true", "false")
+        if token is None or not (token.kind in ("string", "number") or truth):
             raise self._error("a number, a quoted string, true or false")
         self._next += 1
         if token.kind == "string":

@@ -24,7 +24,10 @@ class LazyTokenizer:
     @property
     def definition(self) -> str:
         """The stored definition, which needs no parsing."""
-        return self._bytes.decode()
+        try:
+            return self._bytes.decode()
+        except UnicodeDecodeError as error:
+            raise FormatError(f"The index is damaged: its tokenizer cannot be read ({error}).") from error
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

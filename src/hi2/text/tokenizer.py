@@ -14,6 +14,7 @@ import numpy as np
 
 from hi2.arguments import MAX_TERMS, thread_count
 from hi2.errors import invalid
+from hi2.text.growth import check_growth
 from hi2.text.library_errors import BrokenTokenizer, library_errors
 from hi2.text.wordpiece import native_wordpiece
 from hi2.text.words import WordTokenizer
@@ -45,6 +46,7 @@ class Tokenizer:
             #: The definition as ``tokenizers`` writes it; this is what an index stores.
             self.definition: str = self._tokenizer.to_str()
             parsed = json.loads(self.definition)
+            check_growth(parsed)
             vocabulary = self._tokenizer.get_vocab(with_added_tokens=True)
             added = self._tokenizer.get_added_tokens_decoder()
         #: A hash of the definition: tokenizers with the same fingerprint give the same tokens.
