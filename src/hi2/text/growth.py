@@ -21,9 +21,8 @@ def check_growth(definition: Mapping[str, Any]) -> None:
     """Refuse a definition whose rules could lengthen a text beyond all measure."""
     growth = prod(_growth(definition.get(part)) for part in ("normalizer", "pre_tokenizer"))
     if growth > MAX_GROWTH:
-        raise invalid(
-            "tokenizer", f"one that lengthens a text at most {MAX_GROWTH} times", f"one that may {growth:.3g}"
-        )
+        must = f"one that lengthens a text at most {MAX_GROWTH} times"
+        raise invalid("tokenizer", must, f"one that may lengthen it {growth:.3g} times")
 
 
 def _growth(rule: Any) -> float:
