@@ -40,6 +40,7 @@ def test_codes_are_the_nearest_codewords(spec, corpus):
     ("match", "spec", "keywords"),
     [
         (r"'bits'.*4 or 8.*Got 6", hi2.PQ, {"bits": 6}),
+        (r"'subspaces'", hi2.PQ, {"subspaces": 10**30}),
     ],
 )
 def test_a_spec_rejects(match, spec, keywords):

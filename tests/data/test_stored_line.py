@@ -44,3 +44,10 @@ def test_what_is_never_written_is_refused_by_a_check_only(line):
     read_line(line)
     with pytest.raises(FormatError, match=r"stored\.jsonl"):
         check_line(line)
+
+
+@pytest.mark.parametrize("line", [b'{"payload": {"a": [1e999]}}\n', b'{"text": "a", "text": "b"}\n'])
+def test_infinite_numbers_and_repeated_keys_are_refused_by_a_check_only(line):
+    read_line(line)
+    with pytest.raises(FormatError, match=r"the number 1e999|a key twice"):
+        check_line(line)

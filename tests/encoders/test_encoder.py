@@ -125,3 +125,24 @@ def test_an_encoder_matches_by_its_vector_of_the_probe(static):
     assert identity.matches(static)
     assert not identity.matches(hashed)
     assert not EncoderIdentity(*identity.label, (float("nan"),) * 256).matches(static)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"name": ["x"]}, "not a string"),
+        ({"source": {}}, "not a string"),
+        ({"probe": []}, "is zero"),
+        ({"probe": [0, 0.0]}, "is zero"),
+        ({"probe": ["1", "2"]}, "finite numbers"),
+        ({"probe": [True, 1.0]}, "finite numbers"),
+        ({"probe": [float("nan")]}, "finite numbers"),
+        ({"probe": [1e308]}, "finite numbers"),
+        ({"probe": "12"}, "finite numbers"),
+    ],
+)
+def test_an_identity_that_no_encoder_has_is_refused(change, said):
+    whole = {"name": "x", "source": None, "probe": [1.0, 2]}
+    assert EncoderIdentity.from_json(whole).probe == (1.0, 2.0)
+    with pytest.raises(hi2.FormatError, match=said):
+        EncoderIdentity.from_json(whole | change)

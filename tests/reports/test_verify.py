@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import hi2
+from hi2.data.vectors import LARGEST
 from hi2.errors import FormatError
 from hi2.reports.verify import verify
 from hi2.state.profile import Profile
@@ -131,6 +132,10 @@ def test_rewriting_an_index_alone_does_not_damage_it(folder):
         (b'{"text": "a", "payload": {}, "": 1}', "a key that is not text or payload"),
         (b'{"text": "a", "payload": {"n": NaN}}', "the number NaN"),
         (b'{"text": "a", "payload": {"n": [-Infinity]}}', "the number -Infinity"),
+        (b'{"text": "a", "payload": {"n": 1e999}}', "the number 1e999"),
+        (b'{"text": "a", "payload": {"n": {"m": [-1e999]}}}', "the number -1e999"),
+        (b'{"text": "a", "payload": {"n": 9}, "payload": {"n": 3}}', "a key twice"),
+        (b'{"text": "a", "payload": {"m": {"n": 3, "n": 3}}}', "a key twice"),
         (b'{"text": "\\ud800"}', "surrogates not allowed"),
         (b'{"text":\n"a"}', "not one line"),
     ],
@@ -251,6 +256,22 @@ def test_codes_that_hold_floats_which_are_not_finite_are_reported(corpus, tmp_pa
     refused(tmp_path / "a", f"{name} has a value that is not finite")
 
 
+@pytest.mark.parametrize("name", ["codes.npy", "refine_codes.npy"])
+def test_flat_codes_beyond_what_input_may_hold_are_reported(corpus, tmp_path, name):
+    codecs = {"codec": hi2.Flat()} if name == "codes.npy" else {"codec": hi2.SQ8(), "refine": hi2.Flat()}
+    vectors = corpus.vectors[:60].copy()
+    vectors[7, 3] = -LARGEST
+    hi2.HybridIndex.build(vectors, corpus.texts[:60], **codecs).save(tmp_path / "a")
+    hi2.HybridIndex.open(tmp_path / "a").verify()
+    rewrite_array(tmp_path / "a", name, lambda codes: codes.view(np.float32)[7].__setitem__(-1, -3e38))
+    refused(tmp_path / "a", f"{name} has a value beyond 1e\\+16")
+
+
+def test_a_count_that_is_not_an_integer_is_reported(folder):
+    rewrite(folder, lambda manifest: manifest["segments"][0].update(n_alive=60.0))
+    refused(folder, "n_alive|where the files hold")
+
+
 def test_a_negative_id_is_reported(folder):
     def changed(manifest):
         part = manifest["segments"][0]
@@ -272,6 +293,18 @@ def test_a_negative_id_is_reported(folder):
         (("model", "parts", "terms", "average_length"), -3.0),
         (("model", "parts", "terms", "n_docs"), -1),
         (("model", "parts", "terms", "n_docs"), 1.5),
+        (("model", "parts", "terms", "n_docs"), 2**40),
+        (("model", "parts", "terms", "n_docs"), 10**400),
+        (("model", "parts", "terms", "average_length"), "9.0"),
+        (("model", "parts", "terms", "average_length"), True),
+        (("model", "parts", "terms", "average_length"), 10**400),
+        (("model", "parts", "terms", "max_tokens"), 10**30),
+        (("model", "parts", "clusters", "spherical"), 2),
+        (("model", "parts", "clusters", "spherical"), 1),
+        (("model", "parts", "clusters", "n_clusters"), 14),
+        (("model", "parts", "clusters", "n_clusters"), 16),
+        (("model", "parts", "codec", "residual"), 0),
+        (("model", "parts", "encoder"), {"name": "x", "source": None, "probe": [1.0]}),
         (("model", "parts", "dim"), 40.5),
         (("drift", "n_docs"), -1),
         (("drift", "n_tokens"), -1),

@@ -140,3 +140,11 @@ def test_a_small_sample_gives_fewer_clusters(corpus):
 def test_arrays_that_are_no_clusters_are_refused(anchors, centroids, match):
     with pytest.raises(hi2.InvalidParameter, match=match):
         hi2.ClusterSelector(hi2.KMeans(), anchors, centroids)
+
+
+def test_a_spec_of_another_number_of_clusters_is_refused(corpus):
+    fitted = hi2.KMeans(10).fit(corpus.vectors, n_docs=500, threads=1)
+    for n_clusters in (9, 11):
+        with pytest.raises(hi2.InvalidParameter, match=f"'anchors'.*the {n_clusters} that the spec says. Got 10"):
+            hi2.ClusterSelector(hi2.KMeans(n_clusters), fitted.anchors, fitted.centroids)
+    assert hi2.ClusterSelector(hi2.KMeans(), fitted.anchors, fitted.centroids).n_clusters == 10

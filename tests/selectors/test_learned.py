@@ -52,6 +52,13 @@ def test_a_damaged_configuration_is_named(stored):
         TermScorer(stored, b"")
 
 
+@pytest.mark.parametrize("changes", [{"max_tokens": 10**30}, {"max_tokens": 2}, {"begin": -1}, {"end": 2**24}])
+def test_numbers_that_no_scorer_has_are_refused(changes):
+    TermScorer(config(), b"")
+    with pytest.raises(hi2.FormatError, match="out of range"):
+        TermScorer(config(**changes), b"")
+
+
 def test_a_scorer_without_a_runtime_names_the_extras(bert, monkeypatch):
     for name in ("torch", "onnxruntime"):
         monkeypatch.setitem(sys.modules, name, None)

@@ -70,6 +70,8 @@ def test_added_documents_do_not_change_the_statistics(corpus):
         (r"'gamma'.*0.0 to 1.0.*2", hi2.BM25, {"gamma": 2}),
         (r"'beta'", hi2.BM25, {"beta": -1}),
         (r"'max_tokens'", hi2.BM25, {"max_tokens": 0}),
+        (r"'max_tokens'", hi2.BM25, {"max_tokens": 2**63}),
+        (r"'max_tokens'", hi2.BM25, {"max_tokens": 10**5000}),
     ],
 )
 def test_a_spec_rejects(match, spec, keywords):

@@ -11,6 +11,7 @@ import numpy as np
 from hi2 import _native
 from hi2.arguments import boolean, integer, normalise_integers
 from hi2.codecs.codec import ENCODING_PREFIX, QUERY_MAP, Codec
+from hi2.data.vectors import MAX_DIM
 from hi2.errors import invalid
 from hi2.faiss_fitting import pinned_faiss, train_codebooks
 from hi2.types import Array, Floats
@@ -35,7 +36,7 @@ class PQ:
     sample_size: ClassVar[int] = 256 * 256
 
     def __post_init__(self) -> None:
-        normalise_integers(self, subspaces=(1, None), bits=(1, 64))
+        normalise_integers(self, subspaces=(1, MAX_DIM), bits=(1, 64))
         object.__setattr__(self, "residual", boolean("residual", self.residual))
         if self.bits not in (4, 8):
             raise invalid("bits", "4 or 8", self.bits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import isfinite
 from typing import Any, NoReturn
 
 from hi2.errors import FormatError
@@ -24,7 +25,10 @@ def read_line(line: bytes) -> dict[str, Any]:
 
 
 def check_line(line: bytes) -> dict[str, Any]:
-    """Return what ``read_line`` does; refuse what is never written: other keys, NaN, invalid Unicode, several lines."""
+    """Return what ``read_line`` does; refuse what is never written.
+
+    That is other keys, repeated keys, numbers that are not finite, invalid Unicode, and several lines.
+    """
     try:
         value = _STRICT.decode(line.decode())
         if b"\\u" in line:  # an escape may be half of a character
@@ -58,4 +62,14 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"the number {constant}")
 
 
-_STRICT = json.JSONDecoder(parse_constant=_refuse)
+def _finite(digits: str) -> float:
+    return number if isfinite(number := float(digits)) else _refuse(digits)
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(own := dict(pairs)) != len(pairs):
+        raise ValueError("an object with a key twice")
+    return own
+
+
+_STRICT = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_distinct)

@@ -13,13 +13,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from hi2.data.given_array import given_array, is_real
-from hi2.errors import InvalidParameter, described, invalid
+from hi2.errors import FormatError, InvalidParameter, described, invalid
 from hi2.types import Floats
 
 PROBE = "The quick brown fox jumps over the lazy dog."
 #: Probe vectors of one encoder differ by less than this share of their length. Float16 and other hardware cause far
 #: smaller differences.
 MAX_PROBE_DIFFERENCE = 0.03
+#: The largest number of a vector.
+_LARGEST = float(np.finfo(np.float32).max)
 
 #: The name of an encoder, and where it says it was loaded from.
 Label = tuple[str, str | None]
@@ -102,6 +104,12 @@ class EncoderIdentity:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> EncoderIdentity:
-        """Return the identity that ``to_json`` wrote."""
-        source = data["source"]
-        return cls(str(data["name"]), None if source is None else str(source), tuple(float(x) for x in data["probe"]))
+        """Return the identity that ``to_json`` wrote; FormatError if it could not have."""
+        name, source, probe = data["name"], data["source"], data["probe"]
+        if not isinstance(name, str) or not isinstance(source, (str, type(None))):
+            raise FormatError("The index is damaged: the name or the source of its encoder is not a string.")
+        if not isinstance(probe, list) or not all(type(x) in (int, float) and abs(x) <= _LARGEST for x in probe):
+            raise FormatError("The index is damaged: the probe of its encoder is not a list of finite numbers.")
+        if not any(probe):
+            raise FormatError("The index is damaged: the probe of its encoder is zero.")
+        return cls(name, source, tuple(float(x) for x in probe))

@@ -11,6 +11,7 @@ from hi2 import _native
 from hi2.codecs import Codec, Flat, Half, RaBitQ
 from hi2.data.ragged import Ragged
 from hi2.data.stored_line import check_line
+from hi2.data.vectors import LARGEST
 from hi2.errors import Error, FormatError
 from hi2.filters.columns import Columns
 from hi2.selectors.terms import LearnedTerms
@@ -74,6 +75,8 @@ def _verify_segment(model: Model, live: LiveSegment, number: int) -> None:
         if codec is not None:
             floats = _floats_of(codec, segment.arrays[name])
             _require(floats is None or finite(floats), number, f"{name} has a value that is not finite")
+            if floats is not None and isinstance(codec.spec, Flat):
+                _require(finite(floats, LARGEST), number, f"{name} has a value beyond {LARGEST:.0e}")
     if segment.keeps_documents:
         _verify_stored(segment, number)
 

@@ -96,6 +96,8 @@ class ClusterSelector:
                 f"The 'anchors' and 'centroids' parameters must both be (n_clusters, dim). "
                 f"Got {self.anchors.shape} and {self.centroids.shape} instead."
             )
+        if self.spec.n_clusters not in (None, len(self.anchors)):
+            raise invalid("anchors", f"the {self.spec.n_clusters} that the spec says", f"{len(self.anchors)} of them")
         for name, array in (("anchors", self.anchors), ("centroids", self.centroids)):
             if array.dtype != np.float32 or not array.flags.c_contiguous or not np.isfinite(array).all():
                 raise invalid(name, "a C-contiguous array of finite float32", f"{array.dtype} with other values")

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from hi2.arguments import MAX_TERMS
 from hi2.data.lazy import lazy
 from hi2.errors import FormatError, MissingExtra
 from hi2.text.bags import Bags, max_score_per_term
@@ -34,6 +35,8 @@ ARCHITECTURES = (
     "xlm-roberta",
 )
 _TEXTS_AT_A_TIME = 32
+#: No transformer reads longer texts.
+_MOST_TOKENS = 1 << 20
 #: Settings of a transformer that could name code, and that no architecture needs.
 _NOT_SETTINGS = ("auto_map", "quantization_config", "attn_implementation", "experts_implementation", "dtype")
 #: The types of floats in a safetensors file.
@@ -91,6 +94,8 @@ class TermScorer:
             self._transformer = _plain_settings(settings["transformer"])
             self._begin, self._end = int(settings["begin"]), int(settings["end"])
             self.max_tokens = int(settings["max_tokens"])
+            if not 2 < self.max_tokens <= _MOST_TOKENS or not all(0 <= n < MAX_TERMS for n in (self._begin, self._end)):
+                raise ValueError("a number is out of range")
         except (ValueError, KeyError, TypeError) as error:
             raise FormatError(
                 f"The index is damaged: its term scorer's configuration cannot be read ({error})."

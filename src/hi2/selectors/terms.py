@@ -48,7 +48,7 @@ class BM25:
     tokenizer: Any = None
 
     def __post_init__(self) -> None:
-        normalise_integers(self, per_doc=(1, MAX_PER_DOC), max_tokens=(1, None))
+        normalise_integers(self, per_doc=(1, MAX_PER_DOC), max_tokens=(1, 2**63 - 1))
         object.__setattr__(self, "alpha", real("alpha", self.alpha, low=0.0, high=100.0))
         object.__setattr__(self, "beta", real("beta", self.beta, low=0.0, high=1.0))
         if self.gamma is not None:

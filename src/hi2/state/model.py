@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from hi2 import _native
+from hi2.arguments import real
 from hi2.codecs import CODECS, Codec
 from hi2.data.lazy import lazy
 from hi2.data.vectors import METRICS
@@ -32,6 +33,8 @@ _TERM_SPECS: dict[str, type[BM25] | type[TermWeights] | type[LearnedTerms]] = {
     "LearnedTerms": LearnedTerms,
 }
 _ROWS_AT_A_TIME = 8192
+#: Counts are below this.
+_MOST = 1 << 40
 _CODEC_NAMES = ("codec", "refine")
 
 
@@ -151,15 +154,15 @@ class Model:
             if "clusters" in description:
                 anchors = arrays["anchors.npy"]
                 centroids = arrays.get("centroids.npy", anchors)
-                clusters = ClusterSelector(KMeans(**description["clusters"]), anchors, centroids)
+                clusters = ClusterSelector(_read_spec(KMeans, description["clusters"]), anchors, centroids)
             if "terms" in description:
                 terms = _read_terms(description["terms"], arrays)
             codec, refine = (_read_codec(name, dim, description, arrays) for name in _CODEC_NAMES)
             if codec is None:
                 raise FormatError("The index has no codec.")
             encoder = EncoderIdentity.from_json(description["encoder"]) if "encoder" in description else None
-            if encoder is not None and not np.isfinite(encoder.probe).all():
-                raise FormatError("The index is damaged: the probe of its encoder is not finite.")
+            if encoder is not None and len(encoder.probe) != dim:
+                raise FormatError(f"The index is damaged: its encoder's probe has {len(encoder.probe)} dimensions.")
             model = cls(dim, metric, clusters, terms, codec, refine, encoder)
             _ = model.native  # made here, where a part that does not fit is a FormatError
             return model
@@ -167,18 +170,29 @@ class Model:
             raise FormatError(f"The index's model cannot be read: {error}.") from error
 
 
-def finite(array: Array) -> bool:
-    """Return whether all values of an array are finite; it is read a block at a time."""
+def finite(array: Array, largest: float | None = None) -> bool:
+    """Return whether all values of an array are finite, and at most ``largest``; it is read a block at a time."""
     blocks = range(0, len(array) if array.dtype.kind == "f" else 0, _ROWS_AT_A_TIME)
+    if largest is not None:
+        return all((np.abs(array[begin : begin + _ROWS_AT_A_TIME]) <= largest).all() for begin in blocks)
     return all(np.isfinite(array[begin : begin + _ROWS_AT_A_TIME]).all() for begin in blocks)
 
 
 def _count(data: Mapping[str, Any], name: str) -> int:
     """A count in a description."""
     value = data[name]
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _MOST:
         raise FormatError(f"The index is damaged: {name!r} of its model is {value!r}.")
     return value
+
+
+def _read_spec(kind: Callable[..., Any], data: Mapping[str, Any]) -> Any:
+    """The spec of a part. A caller may give 1 for True; what is written is always true or false."""
+    spec = kind(**data)
+    for name, value in data.items():
+        if isinstance(getattr(spec, name), bool) and not isinstance(value, bool):
+            raise FormatError(f"The index is damaged: {name!r} of its model is {value!r}.")
+    return spec
 
 
 def _describe_terms(terms: TermSelector) -> dict[str, Any]:
@@ -211,10 +225,9 @@ def _read_terms(meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> TermSel
     own = {"type", "n_docs", "average_length", "n_terms", "tokenizer_sha256"}
     if not {"tokenizer", "scorer"}.isdisjoint(meta):  # an index holds both and names neither
         raise FormatError("The index is damaged: its terms name a tokenizer or a scorer.")
-    spec = _TERM_SPECS[meta["type"]](**{key: meta[key] for key in meta if key not in own})
-    n_terms, n_docs, average_length = _count(meta, "n_terms"), _count(meta, "n_docs"), float(meta["average_length"])
-    if not 0 <= average_length < math.inf:
-        raise FormatError(f"The index is damaged: its average length of documents is {average_length}.")
+    spec = _read_spec(_TERM_SPECS[meta["type"]], {key: meta[key] for key in meta if key not in own})
+    n_terms, n_docs = _count(meta, "n_terms"), _count(meta, "n_docs")
+    average_length = real("average_length", meta["average_length"], low=0.0, high=sys.float_info.max)
     df, means = arrays["term_df.npy"], arrays["term_mean_scores.npy"]
     if df.shape != (n_terms,) or df.dtype != np.uint32 or means.shape != (n_terms,) or means.dtype != np.float32:
         raise FormatError(f"The index is damaged: its term statistics are not of {n_terms} terms.")
@@ -235,7 +248,8 @@ def _read_codec(name: str, dim: int, meta: Mapping[str, Any], arrays: Mapping[st
     if name not in meta:
         return None
     fields = {key: value for key, value in meta[name].items() if key != "type"}
-    spec = CODECS[meta[name]["type"]](**fields)
+    spec = _read_spec(CODECS[meta[name]["type"]], fields)
     prefix = f"{name}_"
     own = {key[len(prefix) : -4]: array for key, array in arrays.items() if key.startswith(prefix)}
-    return spec.restore(dim, own)
+    codec: Codec = spec.restore(dim, own)
+    return codec

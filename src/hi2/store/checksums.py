@@ -20,7 +20,7 @@ def check_files(stored: Stored) -> None:
         checksum = model_checksum(model["parts"], entries(stored.folder, model["files"]))
         stated = [manifest["n_docs"], *(data["n_alive"] for data in manifest["segments"]), model["fingerprint"]]
         actual = [snapshot.n_alive, *(live.n_alive for live in snapshot.segments), checksum]
-        if stated != actual:
+        if stated != actual or any(type(count) is not int for count in stated[:-1]):
             raise FormatError(f"{stored.folder.path / MANIFEST} states {stated} where the files hold {actual}.")
 
 
