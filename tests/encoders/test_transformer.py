@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 
@@ -66,6 +67,19 @@ def test_pickled_weights_and_code_of_a_model_are_not_run(tiny, tmp_path, monkeyp
         with pytest.raises(hi2.InvalidParameter, match="with weights as safetensors"):
             TransformerEncoder(folder)
     assert not marker.exists()
+
+
+@pytest.mark.parametrize("key", ["attn_implementation", "_attn_implementation"])
+def test_settings_cannot_name_code_for_attention(tiny, tmp_path, key):
+    shutil.copytree(tiny.folder / "bert", tmp_path / "bert")
+    path = tmp_path / "bert" / "config.json"
+    settings = json.loads(path.read_text())
+    path.write_text(json.dumps({**settings, key: "eager"}))
+    assert TransformerEncoder(tmp_path / "bert")(["a river"]).shape == (1, 16)
+    for value in ("someone/kernel", {"": "someone/kernel"}):
+        path.write_text(json.dumps({**settings, key: value}))
+        with pytest.raises(hi2.InvalidParameter, match=r"names the code .*someone/kernel.* for attention"):
+            TransformerEncoder(tmp_path / "bert")
 
 
 def test_weights_that_are_only_pickled_are_refused_even_if_they_are_harmless(tiny, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -85,6 +86,14 @@ def test_weights_follow_the_formula(models, peer):
 def test_the_terms_of_a_deepct_query_have_weight_one(models):
     weigh = TermWeights(models[0] / "regression", DeepCT.recipe)
     assert weigh(["the river the sea"], queries=True) == [{"the": 1.0, "river": 1.0, "sea": 1.0}]
+
+
+def test_a_model_whose_settings_name_code_is_refused(models, tmp_path):
+    shutil.copytree(models[0] / "mlm", tmp_path / "mlm")
+    path = tmp_path / "mlm" / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "attn_implementation": "someone/kernel"}))
+    with pytest.raises(hi2.InvalidParameter, match="names the code 'someone/kernel'"):
+        TermWeights(tmp_path / "mlm", DistilSPLADE.recipe)
 
 
 def test_interrupted_weights_are_resumed(models, tmp_path):

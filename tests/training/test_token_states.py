@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+
 import numpy as np
 import pytest
 
@@ -60,6 +63,14 @@ def test_a_model_of_another_vocabulary_is_refused(tmp_path):
         Backbone.load(str(tmp_path), Tokenizer.load(None), **SIZES)
     with pytest.raises(hi2.InvalidParameter, match="a local path always works"):
         Backbone.load(str(tmp_path / "nothing"), Tokenizer.load(None), **SIZES)
+
+
+def test_a_model_whose_settings_name_code_is_refused(tiny_bert, tmp_path):
+    shutil.copytree(tiny_bert, tmp_path / "bert")
+    path = tmp_path / "bert" / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "attn_implementation": "someone/kernel"}))
+    with pytest.raises(hi2.InvalidParameter, match="names the code 'someone/kernel'"):
+        Backbone.load(str(tmp_path / "bert"), Tokenizer.load(None), **SIZES)
 
 
 def test_too_many_layers_are_refused(tiny_bert):

@@ -69,11 +69,23 @@ def check_plain(folder: Path) -> None:
             if found is not None and not any((own / name).is_file() for name in plain):
                 raise _refused(found, f"is a pickle, with no {plain[0]} beside it")
         for settings in sorted(own.glob("*config*.json")):
-            for key, value in _entries(_read(settings)):
-                _check_setting(settings, key, value)
+            _check_settings(settings, _read(settings))
 
 
-def _check_setting(path: Path, key: str, value: Any) -> None:
+def check_transformer(source: str | Path) -> None:
+    """Raise InvalidParameter if the settings of a transformers model, in a folder or on the hub, name code."""
+    import transformers
+
+    settings, _ = transformers.PretrainedConfig.get_config_dict(str(source))
+    _check_settings(source, settings)
+
+
+def _check_settings(source: str | Path, settings: Any) -> None:
+    for key, value in _entries(settings):
+        _check_setting(source, key, value)
+
+
+def _check_setting(path: str | Path, key: str, value: Any) -> None:
     """Refuse settings that name a class outside torch.nn, choose pickled weights, or fetch code for attention."""
     if key == "activation_function" and "." in str(value) and not str(value).startswith("torch.nn."):
         raise _refused(path, f"names the activation {value!r}, which is not of torch.nn")
@@ -99,5 +111,5 @@ def _read(path: Path) -> Any:
         raise _refused(path, f"cannot be read ({error})") from error
 
 
-def _refused(path: Path, what: str) -> InvalidParameter:
+def _refused(path: str | Path, what: str) -> InvalidParameter:
     return InvalidParameter(f"{path} {what}. hi2 loads no model that could run code of its own. {_OWN_WAY}")

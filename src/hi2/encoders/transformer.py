@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hi2.encoders.model_files import check_transformer
 from hi2.errors import MissingExtra, invalid
 from hi2.types import Floats
 
@@ -43,6 +44,7 @@ class TransformerEncoder:
             ) from error
         self._torch: Any = torch
         try:
+            check_transformer(source)
             config = transformers.AutoConfig.from_pretrained(str(source), trust_remote_code=False)
             # DPR's two towers have the same configuration; only the name of the class distinguishes them.
             towers: dict[str, Any] = {

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from hi2.data.input_files import read_lines
+from hi2.encoders.model_files import check_transformer
 from hi2.errors import InvalidParameter, MissingExtra, invalid
 from hi2.progress import Progress
 
@@ -101,6 +102,7 @@ class TermWeights:
             "projection": _projection(torch, transformers) if recipe.head == "projection" else None,
         }
         try:
+            check_transformer(source)
             self._model: Any = (
                 kinds[recipe.head].from_pretrained(str(source), use_safetensors=True, trust_remote_code=False).eval()
             )

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from hi2.data.resume import read_mark, write_mark
+from hi2.encoders.model_files import check_transformer
 from hi2.errors import Error, MissingExtra, invalid
 from hi2.progress import Progress
 from hi2.selectors.learned import ARCHITECTURES, encode_with_special_tokens, pad_batch
@@ -50,6 +51,7 @@ class Backbone:
                 "A term scorer needs an extra; install it with: pip install 'hi2[train]', or train --light"
             ) from error
         try:
+            check_transformer(source)
             model = transformers.AutoModel.from_pretrained(
                 source, attn_implementation="eager", use_safetensors=True, trust_remote_code=False
             )
