@@ -6,13 +6,14 @@ weights. It is loaded when the first text is scored. It uses the index's own tok
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from hi2.arguments import MAX_TERMS
 from hi2.data.lazy import lazy
 from hi2.errors import FormatError, MissingExtra
 from hi2.text.bags import Bags, max_score_per_term
@@ -34,13 +35,18 @@ ARCHITECTURES = (
     "roberta",
     "xlm-roberta",
 )
+#: The most tokens of a text that a scorer is trained for.
+MAX_TOKENS = 512
 _TEXTS_AT_A_TIME = 32
-#: No transformer reads longer texts.
-_MOST_TOKENS = 1 << 20
-#: Settings of a transformer that could name code, and that no architecture needs.
-_NOT_SETTINGS = ("auto_map", "quantization_config", "attn_implementation", "experts_implementation", "dtype")
-#: The types of floats in a safetensors file.
-_FLOATS = {"F16": np.float16, "F32": np.float32, "F64": np.float64}
+#: Token numbers are below this.
+_MAX_TERMS = 1 << 24
+#: Settings of a transformer that could name code, or ask for a label per number, and that no architecture needs.
+_NOT_SETTINGS = (
+    *("auto_map", "quantization_config", "attn_implementation", "experts_implementation", "dtype"),
+    *("num_labels", "id2label", "label2id"),
+)
+#: The types of floats in a safetensors file. BF16 is the upper half of a float32, so it is decoded from integers.
+_FLOATS = {"F16": np.float16, "F32": np.float32, "F64": np.float64, "BF16": np.uint16}
 
 
 def encode_with_special_tokens(
@@ -80,10 +86,48 @@ def _plain_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     return {key: given[key] for key in given if key not in _NOT_SETTINGS and not key.startswith("_")}
 
 
+def _integer(settings: Mapping[str, Any], name: str, least: int, most: int) -> int:
+    value = settings[name]
+    if type(value) is not int or not least <= value <= most:
+        raise ValueError(f"{name} must be an integer from {least} to {most}, got {value!r}")
+    return value
+
+
+def _has_finite_values(kind: str, values: Array) -> bool:
+    if kind not in _FLOATS:
+        if kind.startswith("F"):
+            raise ValueError(f"floats of type {kind} are not known")
+        return True
+    numbers = values.copy().view(_FLOATS[kind])
+    if kind == "BF16":
+        numbers = (numbers.astype(np.uint32) << 16).view(np.float32)
+    return bool(np.isfinite(numbers).all())
+
+
+def _check_counts(settings: Mapping[str, Any], n_tensors: int) -> None:
+    """Refuse more layers than there are weights for: each costs time and memory before shapes can be compared."""
+    for name, value in settings.items():
+        if ("layers" in name or "group" in name) and isinstance(value, int) and value > n_tensors:
+            raise ValueError(f"{name} is {value}, but there are weights of {n_tensors} tensors")
+
+
+def _check_shapes(wanted: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Refuse a model whose tensors are not those of the file. A pooler is not stored, because it is not used."""
+    for name, tensor in wanted.items():
+        if name not in given and "pooler" not in name:
+            raise ValueError(f"{name} is missing")
+        if name in given and given[name].shape != tensor.shape:
+            raise ValueError(f"{name} has shape {tuple(given[name].shape)}, not {tuple(tensor.shape)}")
+    size = sum(tensor.numel() for tensor in wanted.values())
+    stored = sum(tensor.numel() for tensor in given.values())
+    if size > 2 * stored:
+        raise ValueError(f"a model of {size} numbers has weights for {stored}")
+
+
 class TermScorer:
     """Score the terms of texts by a transformer; needs torch and transformers, or onnxruntime."""
 
-    def __init__(self, config: bytes, weights_file: Any, graph: Any = None) -> None:
+    def __init__(self, config: bytes, weights_file: Any, graph: Any = None, *, n_terms: int = _MAX_TERMS) -> None:
         self.config = config
         #: The bytes of an ONNX graph without weights, for machines without torch; None if it could not be exported.
         self.graph: Any = graph
@@ -92,11 +136,9 @@ class TermScorer:
         try:
             settings = json.loads(config)
             self._transformer = _plain_settings(settings["transformer"])
-            self._begin, self._end = int(settings["begin"]), int(settings["end"])
-            self.max_tokens = int(settings["max_tokens"])
-            if not 2 < self.max_tokens <= _MOST_TOKENS or not all(0 <= n < MAX_TERMS for n in (self._begin, self._end)):
-                raise ValueError("a number is out of range")
-        except (ValueError, KeyError, TypeError) as error:
+            self._begin, self._end = (_integer(settings, name, 0, n_terms - 1) for name in ("begin", "end"))
+            self.max_tokens = _integer(settings, "max_tokens", 3, MAX_TOKENS)
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise FormatError(
                 f"The index is damaged: its term scorer's configuration cannot be read ({error})."
             ) from error
@@ -113,8 +155,7 @@ class TermScorer:
                 values = data[first + begin : first + end]
                 if not 0 <= begin <= end or len(values) != end - begin:
                     raise ValueError(f"{name} is cut off")
-                kind = _FLOATS.get(own["dtype"])
-                if kind is not None and not np.isfinite(values.copy().view(kind)).all():
+                if not _has_finite_values(own["dtype"], values):
                     raise ValueError(f"{name} has a value that is not finite")
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise FormatError(f"The index is damaged: scorer.safetensors cannot be used ({error!r}).") from error
@@ -128,10 +169,27 @@ class TermScorer:
         for start in range(0, len(order), _TEXTS_AT_A_TIME):
             rows = order[start : start + _TEXTS_AT_A_TIME]
             ids, mask = pad_batch(tokens, offsets, rows)
-            found = self._score(ids, mask)
+            found = self._checked_scores(ids, mask)
             for position, row in enumerate(rows):
                 scores[offsets[row] : offsets[row + 1]] = found[position, : lengths[row]]
         return max_score_per_term(tokens, lengths, scores, tokenizer.dropped)
+
+    def _checked_scores(self, ids: I64, mask: I64) -> Floats:
+        """Return the scores of tokens (n, longest); a stored model may fail, or return anything."""
+        score = self._score
+        try:
+            found = np.asarray(score(ids, mask))
+            if found.shape != ids.shape or found.dtype.kind not in "fiu":
+                raise ValueError(f"scores of shape {ids.shape} are needed, got {found.dtype} of shape {found.shape}")
+            with np.errstate(over="ignore"):
+                scores: Floats = found.astype(np.float32, copy=False)
+            if not np.isfinite(scores[mask.astype(bool)]).all():
+                raise ValueError("a score is not finite")
+        except (MissingExtra, MemoryError):
+            raise
+        except Exception as error:
+            raise FormatError(f"The index is damaged: its term scorer cannot score texts ({error}).") from error
+        return scores
 
     @lazy
     def _score(self) -> Callable[[I64, I64], Floats]:
@@ -154,11 +212,15 @@ class TermScorer:
         from safetensors.torch import load
 
         state = {name: tensor.float() for name, tensor in load(bytes(self.weights_file)).items()}
+        own = {name.removeprefix("encoder."): tensor for name, tensor in state.items() if name.startswith("encoder.")}
         given = dict(self._transformer)
+        _check_counts(given, len(state))
         config = transformers.AutoConfig.for_model(given.pop("model_type"), **given)
         auto: Any = transformers.AutoModel
-        model = auto.from_config(config, attn_implementation="eager", trust_remote_code=False).float().eval()
-        own = {name.removeprefix("encoder."): tensor for name, tensor in state.items() if name.startswith("encoder.")}
+        make = partial(auto.from_config, attn_implementation="eager", trust_remote_code=False)
+        with torch.device("meta"):  # shapes without memory
+            _check_shapes(make(copy.deepcopy(config)).state_dict(), own)
+        model = make(config).float().eval()
         model.load_state_dict(own, strict=False)
         linear = torch.nn.functional.linear
 

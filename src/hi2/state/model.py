@@ -236,7 +236,7 @@ def _read_terms(meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> TermSel
         raise FormatError(f"The index is damaged: its term gains are not of {n_terms} terms.")
     if isinstance(spec, LearnedTerms):
         files = arrays["scorer.json"].tobytes(), arrays["scorer.safetensors"], arrays.get("scorer.onnx")
-        scorer = TermScorer(*files)
+        scorer = TermScorer(*files, n_terms=n_terms)
         spec = replace(spec, scorer=scorer)
     tokenizer: Any = LazyTokenizer(arrays["tokenizer.json"].tobytes(), n_terms)
     if tokenizer.fingerprint != meta["tokenizer_sha256"]:

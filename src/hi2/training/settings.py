@@ -7,6 +7,7 @@ from typing import Any
 
 from hi2.arguments import normalise_integers, real
 from hi2.errors import invalid
+from hi2.selectors.learned import MAX_TOKENS
 
 METHODS = ("hi2", "light", "distill-vq", "jpq", "ivf")
 
@@ -65,7 +66,7 @@ class Settings:
             depth=(1, None),
             patience=(1, None),
             max_queries=(1, None),
-            max_tokens=(3, 512),
+            max_tokens=(3, MAX_TOKENS),
             layers=(1, None),
             trainable_layers=(0, None),
             seed=(0, 2**31 - 1),
