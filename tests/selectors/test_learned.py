@@ -204,13 +204,15 @@ def test_a_model_that_does_not_fit_its_weights_is_not_made(bert, monkeypatch, ch
 
     def watched(own, **given):
         made.append(torch.get_default_device().type)
-        assert made == ["meta"]  # takes no memory
+        if made[-1] != "meta":
+            raise RuntimeError("not made, to keep the test's memory small")
         return from_config(own, **given)
 
     monkeypatch.setattr(transformers.AutoModel, "from_config", watched)
     scorer = TermScorer(config(transformer={**SMALL, **changes}), save(small_state()))
     with pytest.raises(hi2.FormatError, match="cannot be loaded"):
         scorer.weights(bert, ["a text"])
+    assert made in ([], ["meta"])  # a model on this device takes no memory
 
 
 def test_labels_are_not_made(monkeypatch):
