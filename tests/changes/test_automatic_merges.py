@@ -109,3 +109,48 @@ def test_a_merge_that_fails_is_put_off_until_the_next_commit(small, corpus, tmp_
         index.commit()
         index.verify()
     assert hi2.HybridIndex.open(tmp_path / "a").ids() == corpus.ids[:67]
+
+
+def test_an_index_in_memory_merges_again_after_a_merge_failed(monkeypatch, caplog):
+    index = hi2.HybridIndex.build(vectors(4), terms=None, clusters=hi2.KMeans(2))
+    merge = merging.merge_live
+
+    def fail(*arguments):
+        raise MemoryError("no memory")
+
+    monkeypatch.setattr(merging, "merge_live", fail)
+    with caplog.at_level(logging.WARNING, "hi2"):
+        for i in range(20):
+            index.add(vectors(1, i))
+    assert caplog.records
+    assert len(index) == 24
+    monkeypatch.setattr(merging, "merge_live", merge)
+    for i in range(20):
+        index.add(vectors(1, i))
+    assert index.info()["n_segments"] < 10
+    assert len(index) == 44
+
+
+def test_a_merge_that_cannot_be_committed_does_not_fail_the_commit(small, corpus, tmp_path, monkeypatch, caplog):
+    small.save(tmp_path / "a")
+    with hi2.HybridIndex.open(tmp_path / "a", "w") as index:
+        commit, calls = index._index.writer.commit, []
+
+        def fail_the_second(state):
+            calls.append(True)
+            if len(calls) == 2:
+                raise OSError("no space left")
+            return commit(state)
+
+        monkeypatch.setattr(index._index.writer, "commit", fail_the_second)
+        index.delete(corpus.ids[:40])
+        with caplog.at_level(logging.WARNING, "hi2"):
+            index.commit()
+        assert "will be durable with the next commit" in caplog.text
+        assert len(hi2.HybridIndex.open(tmp_path / "a")) == 20
+        monkeypatch.undo()
+        index.commit()
+        index.verify()
+    again = hi2.HybridIndex.open(tmp_path / "a")
+    again.verify()
+    assert again.info()["n_deleted"] == 0

@@ -7,17 +7,18 @@ import pytest
 
 import hi2
 from hi2.store import reader as opening
-from hi2.store.arrays import map_file
+from hi2.store.arrays import OpenArray
 
 
 def test_a_build_on_disk_is_read_once(corpus, tmp_path, monkeypatch):
     opened = []
 
-    def map_and_note(folder, name, *args, **kwargs):
-        opened.append(folder.path / name)
-        return map_file(folder, name, *args, **kwargs)
+    class Noting(OpenArray):
+        def __init__(self, folder, name, entry):
+            opened.append(folder.path / name)
+            super().__init__(folder, name, entry)
 
-    monkeypatch.setattr(opening, "map_file", map_and_note)
+    monkeypatch.setattr(opening, "OpenArray", Noting)
     with hi2.HybridIndex.build(corpus.vectors[:50], corpus.texts[:50], path=tmp_path / "a"):
         read = [path for path in opened if path.is_relative_to(tmp_path / "a")]
         assert read

@@ -179,9 +179,9 @@ def test_a_full_disk_during_save_or_build_leaves_no_files_behind(tmp_path, limit
     def work() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
-        with pytest.raises(hi2.Error, match=r"Nothing was left behind|previous commit"):
+        with pytest.raises(hi2.Error, match="Nothing was left behind"):
             index.save(tmp_path / "saved")
-        with pytest.raises(hi2.Error, match=r"Nothing was left behind|previous commit"):
+        with pytest.raises(hi2.Error, match="Nothing was left behind"):
             hi2.HybridIndex.build(vectors, texts, ids=ids, path=tmp_path / "built")
         assert list(tmp_path.iterdir()) == []
 

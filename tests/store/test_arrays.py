@@ -68,6 +68,21 @@ def test_a_large_file_of_holes_is_refused_at_once(tmp_path):
             map_file(Folder.open(tmp_path), "a.npy", entry, mmap=mmap)
 
 
+@pytest.mark.skipif(not hasattr(os, "SEEK_DATA"), reason="this system reports no holes")
+def test_holes_between_many_bytes_are_holes_too(tmp_path):
+    shape = (64_000_000_000,)
+    header = npy_header(np.uint8, shape)
+    with (tmp_path / "a.npy").open("wb") as file:
+        file.write(header)
+        for number in range(1, 1100):
+            file.seek(number << 20)
+            file.write(b"x")
+        file.truncate(len(header) + shape[0])
+    entry = FileEntry("|u1", shape, len(header) + shape[0], "")
+    with pytest.raises(FormatError, match="holes"):
+        map_file(Folder.open(tmp_path), "a.npy", entry)
+
+
 def test_a_file_with_some_holes_is_read(tmp_path, monkeypatch):
     """As copies of a file with many zeros may have them."""
     monkeypatch.setattr(arrays, "_MAX_HOLLOW_BYTES", 1000)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import hi2
+from hi2.store import arrays
 from hi2.store import reader as opening
 from hi2.store.folder import Folder
 from hi2.store.manifest import serialise
@@ -119,6 +120,9 @@ def test_counts_that_are_none_are_refused(small, tmp_path, name, value):
     "change",
     [
         lambda content: content.update(keep_text="yes"),
+        lambda content: content.update(generation=2**63),
+        lambda content: content.update(next_segment=2**63),
+        lambda content: content["segments"].append(content["segments"][0]),
         lambda content: content.update(segments={"a": 1}),
         lambda content: content.update(model=[]),
         lambda content: content.update(drift={"n_docs": 1e300, "n_tokens": 0, "df": None}),
@@ -163,3 +167,42 @@ def test_a_folder_may_be_opened_by_a_link_to_it(small, tmp_path):
         index.delete(index.ids()[0])
         index.commit()
     assert len(hi2.HybridIndex.open(tmp_path / "a")) == 59
+
+
+@pytest.mark.parametrize("mmap", [True, False])
+def test_files_that_a_commit_removes_while_others_are_read_do_no_harm(small, corpus, tmp_path, monkeypatch, mmap):
+    """Reading takes long, and the writer commits all the while: every file is open before the first is read."""
+    small.delete(corpus.ids[0])
+    small.save(tmp_path / "a")
+    writer = hi2.HybridIndex.open(tmp_path / "a", "w")
+    monkeypatch.setattr(opening, "_SMALL", 0)
+    monkeypatch.setattr(opening, "_MAX_ATTEMPTS", 1)
+    read, commits = arrays.OpenArray.read, []
+
+    def read_slowly(self):
+        if len(commits) < 4:
+            commits.append(True)
+            writer.delete(corpus.ids[len(commits)])
+            writer.merge()
+            writer.commit()
+        return read(self)
+
+    monkeypatch.setattr(arrays.OpenArray, "read", read_slowly)
+    reader = hi2.HybridIndex.open(tmp_path / "a", mmap=mmap)
+    assert len(commits) == (0 if mmap else 4)
+    assert len(reader) == 59
+    reader.verify()
+    writer.close()
+
+
+def test_a_writer_without_maps_does_not_need_the_files_it_writes(small, corpus, tmp_path):
+    small.save(tmp_path / "a")
+    with hi2.HybridIndex.open(tmp_path / "a", "w", mmap=False) as index:
+        index.add(corpus.vectors[60:70], corpus.texts[60:70], ids=corpus.ids[60:70])
+        index.commit()
+        index.merge()
+        expected = index.search(corpus.query_vectors, corpus.query_texts)
+        for path in (tmp_path / "a").rglob("*.*"):
+            path.write_bytes(b"")
+        found = index.search(corpus.query_vectors, corpus.query_texts)
+        np.testing.assert_array_equal(found.ids, expected.ids)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -292,3 +295,73 @@ def test_a_previous_manifest_that_is_a_link_is_left_alone(small, corpus, tmp_pat
         index.commit()
     assert (tmp_path / "outside").read_text() == "precious"
     assert not (tmp_path / "a" / "manifest.previous.json").is_symlink()
+
+
+def test_a_commit_never_removes_what_another_thread_begins_to_write(small, corpus, tmp_path):
+    """A merge makes its folder after the commit has looked at which folders are in use."""
+    small.save(tmp_path / "a")
+    with hi2.HybridIndex.open(tmp_path / "a", "w") as index:
+        writer, state = index._index.writer, index._index.state
+        guard, written = writer._guard, []
+
+        class Guard:
+            """Between two steps of the garbage collection, another thread writes a segment."""
+
+            def __enter__(self):
+                return guard.__enter__()
+
+            def __exit__(self, *error):
+                guard.__exit__(*error)
+                if sys._getframe(1).f_code.co_name == "_collect_garbage" and not written:
+                    written.append(None)
+                    written[0] = writer.write_segment(state.model, merge_live(state.model, state.snapshot.segments))
+
+        writer._guard = Guard()
+        index.delete(corpus.ids[0])
+        index.commit()
+        writer._guard = guard
+        assert (tmp_path / "a" / writer._files[written[0]].folder / "codes.npy").exists()
+
+
+def test_a_commit_of_which_nobody_knows_locks_nobody_out(small, corpus, tmp_path, monkeypatch):
+    """The manifest is in place, but neither is that confirmed nor can the folder be read for a while."""
+    small.save(tmp_path / "a")
+    with hi2.HybridIndex.open(tmp_path / "a", "w") as index:
+        index.add(corpus.vectors[60:61], corpus.texts[60:61], ids=["new"])
+        sync, read, broken = Folder.sync, Folder.read, []
+        before = (tmp_path / "a" / "manifest.json").read_bytes()
+
+        def fail(self):
+            if (tmp_path / "a" / "manifest.json").read_bytes() != before:
+                broken.append(True)
+                raise OSError(5, "Input/output error")
+            sync(self)
+
+        def read_or_fail(self, name, *, limit):
+            if broken:
+                raise OSError(5, "Input/output error")
+            return read(self, name, limit=limit)
+
+        monkeypatch.setattr(Folder, "sync", fail)
+        monkeypatch.setattr(Folder, "read", read_or_fail)
+        with pytest.raises(hi2.Error, match="not known whether the commit"):
+            index.commit()
+        monkeypatch.undo()
+        assert "new" in hi2.HybridIndex.open(tmp_path / "a")
+        index.delete(corpus.ids[0])
+        index.commit()
+        index.verify()
+    again = hi2.HybridIndex.open(tmp_path / "a")
+    again.verify()
+    assert again.ids() == [*corpus.ids[1:60], "new"]
+
+
+def test_numbers_of_segments_continue_in_a_folder_without_a_count(tmp_path):
+    """As version 1 left it; a stray folder of a higher number counts too."""
+    shutil.copytree(Path(__file__).parents[1] / "compat" / "data" / "v1", tmp_path / "a")
+    (tmp_path / "a" / "segment-000041").mkdir()
+    with hi2.HybridIndex.open(tmp_path / "a", "w") as index:
+        index.delete(index.ids()[0])
+        index.merge()
+        index.commit()
+    assert [data["folder"] for data in read_manifest(Folder.open(tmp_path / "a"))["segments"]] == ["segment-000042"]

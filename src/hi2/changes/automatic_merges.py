@@ -29,7 +29,8 @@ def merge_after_add(index: OpenIndex, progress: Progress) -> None:
     def merge() -> None:
         _merge_as_planned(index, progress, on_disk=False)
         in_memory = segments_of(index, on_disk=False)
-        if index.writer is not None and sum(live.n_alive for live in in_memory) >= SEAL_DOCUMENTS:
+        sealed = index.writer is not None and not index.merges_put_off
+        if sealed and sum(live.n_alive for live in in_memory) >= SEAL_DOCUMENTS:
             merge_segments(index, in_memory, index.writer, progress)
             _merge_as_planned(index, progress, on_disk=True)
 
@@ -59,14 +60,15 @@ def _merge_as_planned(index: OpenIndex, progress: Progress, *, on_disk: bool) ->
 
 
 def _run(index: OpenIndex, merge: Callable[[], None]) -> None:
-    """Merge, unless merges were put off, or another thread is merging: it will see what there is."""
-    if index.merges_put_off or not index.merging.acquire(blocking=False):
+    """Merge, unless another thread is merging: it will see what there is."""
+    if not index.merging.acquire(blocking=False):
         return
     try:
         if not index.closed:
             merge()
     except (OSError, MemoryError, Error) as error:
         index.merges_put_off = True
-        _log.warning("A merge was put off until the next commit: %s", error)
+        until = "commit" if index.writer is not None else "add"
+        _log.warning("A merge was put off until the next %s: %s", until, error)
     finally:
         index.merging.release()

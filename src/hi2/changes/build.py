@@ -45,6 +45,5 @@ def build(
         state = ingest_into(put=writer.write_segment)
         with writer.transaction():
             writer.commit(state)
-        writer.confirm()
         del state  # Windows renames no folder whose files are mapped
     return open_folder(folder, "w", mmap=True, encoder=encoder)

@@ -31,7 +31,7 @@ def commit(index: OpenIndex, *, progress: bool | Progress | None) -> None:
     if merge_after_commit(index, bars):
         try:
             _commit(index, bars)
-        except Error as error:  # the commit that was asked for has taken effect
+        except (Error, OSError) as error:  # the commit that was asked for has taken effect
             _log.warning("A merge will be durable with the next commit: %s", error)
 
 
@@ -68,7 +68,6 @@ def save(state: State, path: str | Path, *, progress: bool | Progress | None) ->
             report(live.n_alive)
         with writer.transaction():
             writer.commit(replace(state, snapshot=Snapshot(tuple(segments))))
-        writer.confirm()
         del segments  # Windows renames no folder whose files are mapped
 
 

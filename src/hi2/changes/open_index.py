@@ -45,7 +45,7 @@ class OpenIndex:
         self.given_encoder = encoder
         #: Whether an encoder may be loaded because the index names it.
         self.trust_encoder = trust_encoder
-        #: Set when a merge failed; merges are tried again after the next commit.
+        #: Set when a merge failed; merges on disk are tried again after the next commit.
         self.merges_put_off = False
         self.closed = False
         make_locks(self)
@@ -105,7 +105,7 @@ def open_folder(
         return OpenIndex(stored.state, stored=stored, encoder=encoder, trust_encoder=trust)
     read_manifest(folder)  # a folder that is not an index gets no lock file
     try:
-        writer = Writer(folder)
+        writer = Writer(folder, mmap=mmap)
     except OSError as error:
         raise Error(f"{folder} cannot be opened for writing: {error}.") from error
     try:

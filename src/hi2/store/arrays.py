@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hi2 import _native
-from hi2.errors import FormatError
+from hi2.errors import Error, FormatError
 from hi2.store.folder import Folder
 from hi2.types import Array
 
@@ -128,37 +128,81 @@ def write_file(
 
 def map_file(folder: Folder, name: str, entry: FileEntry, *, mmap: bool = True) -> Array:
     """Return a file's array, mapped or read; its size and header must be what the manifest says."""
-    path = folder.path / name
-    try:
-        dtype = np.dtype(entry.dtype)
-        header = _header(name, dtype, entry.shape)
-        expected = len(header) + prod(entry.shape) * dtype.itemsize
-    except (TypeError, ValueError, OverflowError) as error:
-        raise FormatError(f"{path}: the manifest describes no array ({error}).") from error
-    if dtype.hasobject:
-        raise FormatError(f"{path}: the manifest describes an array of objects.")
-    fd = folder.open_file(name)
-    try:
-        size = os.fstat(fd).st_size
-        if size != expected or size != entry.bytes:
-            raise FormatError(f"{path}: {size} bytes where the manifest says {entry.bytes}; restore the file.")
-        if size > _MAX_HOLLOW_BYTES and _is_hollow(fd, size):
-            raise FormatError(f"{path}: almost all of its {size} bytes are holes; restore the file.")
-        os.lseek(fd, 0, os.SEEK_SET)
-        if os.read(fd, len(header)) != header:
-            raise FormatError(f"{path}: its header is not the array the manifest describes; restore the file.")
-        if size == len(header):
-            return np.zeros(entry.shape, dtype)
-        data = (_mapped if mmap else _read)(fd, len(header), size)
-    finally:
-        os.close(fd)
-    array = data.view(dtype).reshape(entry.shape)
-    array.flags.writeable = False
-    return array
+    with OpenArray(folder, name, entry) as file:
+        return file.map() if mmap else file.read()
+
+
+class OpenArray:
+    """A file whose size and header are what the manifest says. While it is open, removing it does no harm."""
+
+    def __init__(self, folder: Folder, name: str, entry: FileEntry) -> None:
+        self._path = folder.path / name
+        try:
+            self._dtype = np.dtype(entry.dtype)
+            header = _header(name, self._dtype, entry.shape)
+            expected = len(header) + prod(entry.shape) * self._dtype.itemsize
+        except (TypeError, ValueError, OverflowError) as error:
+            raise FormatError(f"{self._path}: the manifest describes no array ({error}).") from error
+        if self._dtype.hasobject:
+            raise FormatError(f"{self._path}: the manifest describes an array of objects.")
+        self._shape, self._begin, self.size = entry.shape, len(header), entry.bytes
+        self._fd = folder.open_file(name)
+        try:
+            self._check(header, expected)
+        except BaseException:
+            self.close()
+            raise
+
+    def _check(self, header: bytes, expected: int) -> None:
+        size = os.fstat(self._fd).st_size
+        if size != expected or size != self.size:
+            raise FormatError(f"{self._path}: {size} bytes where the manifest says {self.size}; restore the file.")
+        if size > _MAX_HOLLOW_BYTES and _is_hollow(self._fd, size):
+            raise FormatError(f"{self._path}: almost all of its {size} bytes are holes; restore the file.")
+        os.lseek(self._fd, 0, os.SEEK_SET)
+        if os.read(self._fd, len(header)) != header:
+            raise FormatError(f"{self._path}: its header is not the array the manifest describes; restore the file.")
+
+    def close(self) -> None:
+        """Close the file; its map stays."""
+        os.close(self._fd)
+
+    def __enter__(self) -> OpenArray:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def map(self) -> Array:
+        """Return the array as a map, which keeps no descriptor: an index may have more files than a process may."""
+        if self.size == self._begin:
+            return np.zeros(self._shape, self._dtype)
+        if hasattr(_native, "map_file"):
+            return self._array(_native.map_file(self._fd)[self._begin :])
+        with os.fdopen(os.dup(self._fd), "rb") as file:
+            data = np.memmap(file, np.uint8, "r", self._begin, (self.size - self._begin,)).view(np.ndarray)
+        return self._array(data)
+
+    def read(self) -> Array:
+        """Return the array in memory."""
+        try:
+            with os.fdopen(os.dup(self._fd), "rb") as file:
+                file.seek(self._begin)
+                data = np.fromfile(file, np.uint8, self.size - self._begin)
+        except MemoryError as error:
+            raise Error(f"{self._path}: its {self.size} bytes do not fit into memory; use mmap=True.") from error
+        if len(data) != self.size - self._begin:
+            raise OSError(f"{self._path} became shorter while it was read")
+        return self._array(data)
+
+    def _array(self, data: Array) -> Array:
+        array = data.view(self._dtype).reshape(self._shape)
+        array.flags.writeable = False
+        return array
 
 
 def _is_hollow(fd: int, size: int) -> bool:
-    """Whether less than a thousandth of a file is data, in few pieces. Where holes are not reported, there are none."""
+    """Whether less than a thousandth of a file is data. Where holes are not reported, there are none."""
     if not hasattr(os, "SEEK_DATA"):
         return False
     held = end = 0
@@ -169,24 +213,7 @@ def _is_hollow(fd: int, size: int) -> bool:
             held += end - begin
     except OSError:  # no data follows
         return held < size // 1000
-    return False
-
-
-def _mapped(fd: int, begin: int, end: int) -> Array:
-    """A map that keeps no descriptor, of which a process has few: an index may have thousands of files."""
-    if hasattr(_native, "map_file"):
-        return _native.map_file(fd)[begin:end]
-    with os.fdopen(os.dup(fd), "rb") as file:
-        return np.memmap(file, np.uint8, "r", begin, (end - begin,)).view(np.ndarray)
-
-
-def _read(fd: int, begin: int, end: int) -> Array:
-    with os.fdopen(os.dup(fd), "rb") as file:
-        file.seek(begin)
-        data = np.fromfile(file, np.uint8, end - begin)
-    if len(data) != end - begin:
-        raise OSError("the file became shorter while it was read")
-    return data
+    return os.fstat(fd).st_blocks * 512 < size // 1000
 
 
 def check_file(folder: Folder, name: str, entry: FileEntry) -> None:

@@ -39,8 +39,12 @@ class WriterLock:
                 f"{folder} was moved, removed or replaced by another folder since it was opened for writing. Nothing "
                 "was written there; move it back, or open the index again."
             )
-        found = folder.stat(LOCK_FILE)
-        if found is None or not os.path.samestat(found, os.fstat(self._fd)):
+        try:
+            found = folder.stat(LOCK_FILE)
+            held = found is not None and os.path.samestat(found, os.fstat(self._fd))
+        except OSError as error:
+            raise Error(f"{folder} cannot be read: {error}. Nothing was written.") from error
+        if not held:
             raise Locked(
                 f"The file '{LOCK_FILE}' of {folder} was removed or replaced, so that there may be another writer. "
                 "Nothing was written; close this index and open it again."

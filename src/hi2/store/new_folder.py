@@ -41,7 +41,11 @@ def new_folder(path: Path) -> Iterator[Writer]:
             raise
         if in_place:
             raise Error(f"{folder} is written, but the disk did not confirm its name: {error}.") from error
-        raise Error(f"{folder} could not be written: {error}. Nothing was left behind.") from error
+        left = parent is not None and parent.stat(aside) is not None
+        raise Error(
+            f"{folder} could not be written: {error}. "
+            + (f"Remove {folder.parent / aside}, which is half written." if left else "Nothing was left behind.")
+        ) from error
     finally:
         if parent is not None:
             parent.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,16 @@ from hi2.state.model import Model
 from hi2.state.profile import Profile
 from hi2.state.segment import Segment, SegmentMeta
 from hi2.state.snapshot import LiveSegment, Snapshot
-from hi2.store.arrays import FileEntry, map_file
+from hi2.store.arrays import OpenArray
 from hi2.store.folder import Folder
 from hi2.store.manifest import read_manifest
-from hi2.store.named_files import Stored, entries, plain_name, well_formed
+from hi2.store.named_files import Stored, named_files, well_formed
 from hi2.types import Array
 
 #: How often a reader starts again because a commit removed a file it was about to open.
 _MAX_ATTEMPTS = 10
+#: Files up to this many bytes are read at once; of larger ones, this many wait with their descriptors open.
+_SMALL, _MAX_WAITING = 1 << 20, 100
 
 
 def read_index(folder: Folder, *, mmap: bool = True) -> Stored:
@@ -40,51 +43,70 @@ def read_index(folder: Folder, *, mmap: bool = True) -> Stored:
 
 def _read(folder: Folder, manifest: Mapping[str, Any], *, mmap: bool) -> Stored:
     with well_formed(folder):
+        files = _open_files(folder, manifest, mmap=mmap)
         model_data = manifest["model"]
-        arrays = _map_files(folder, model_data["folder"], entries(folder, model_data["files"]), mmap=mmap)
-        model = Model.from_arrays(model_data["parts"], arrays)
-        segments = tuple(_read_segment(folder, model, data, mmap=mmap) for data in manifest["segments"])
+        model = Model.from_arrays(model_data["parts"], _of_folder(files, model_data))
+        segments = tuple(_read_segment(folder, model, data, files) for data in manifest["segments"])
         drift = manifest["drift"]
-        df = None
-        if drift["df"] is not None:
-            name = plain_name(folder, drift["df"]["file"])
-            df = map_file(folder, name, FileEntry.from_json(drift["df"]), mmap=mmap)
-            if df.shape != (model.n_terms,) or df.dtype != np.uint32:
-                raise FormatError(f"{folder}: the drift statistics are not of {model.n_terms} terms.")
+        df = None if drift["df"] is None else files["", drift["df"]["file"]]
+        if df is not None and (df.shape != (model.n_terms,) or df.dtype != np.uint32):
+            raise FormatError(f"{folder}: the drift statistics are not of {model.n_terms} terms.")
         added = Added(_count(drift, "n_docs"), _count(drift, "n_tokens"), df)
         profiles = {str(name): Profile.from_json(own) for name, own in manifest.get("profiles", {}).items()}
         if not isinstance(manifest["keep_text"], bool):
             raise ValueError("keep_text must be true or false")
-        for name in ("generation", "n_docs", *(["next_segment"] if manifest["version"] > 1 else [])):
-            _count(manifest, name)
+        _count(manifest, "n_docs")
+        for name in ("generation", *(["next_segment"] if manifest["version"] > 1 else [])):
+            _count(manifest, name, high=2**62)
         state = State(model, Snapshot(segments), added, _count(manifest, "next_id"), manifest["keep_text"], profiles)
         return Stored(folder, state, manifest)
     raise AssertionError("unreachable")
 
 
-def _count(data: Mapping[str, Any], name: str) -> int:
+def _open_files(folder: Folder, manifest: Mapping[str, Any], *, mmap: bool) -> dict[tuple[str, str], Array]:
+    """Return all arrays that a manifest names, by folder and file.
+
+    Without maps, large files are opened first and read afterwards: reading takes time in which a commit may remove
+    files that are not open yet.
+    """
+    arrays: dict[tuple[str, str], Array] = {}
+    waiting: dict[tuple[str, str], OpenArray] = {}
+    with ExitStack() as stack:
+        folders = {"": folder}
+        for named in named_files(folder, manifest):
+            place = named.folder, named.name
+            if place in arrays or place in waiting:
+                raise ValueError(f"{named.name} is named twice")
+            if named.folder not in folders:
+                folders[named.folder] = stack.enter_context(folder.child(named.folder))
+            file = OpenArray(folders[named.folder], named.name, named.entry)
+            if mmap or file.size <= _SMALL or len(waiting) == _MAX_WAITING:
+                with file:
+                    arrays[place] = file.map() if mmap else file.read()
+            else:
+                waiting[place] = stack.enter_context(file)
+        return arrays | {place: file.read() for place, file in waiting.items()}
+
+
+def _of_folder(files: Mapping[tuple[str, str], Array], data: Mapping[str, Any]) -> dict[str, Array]:
+    return {str(name): files[data["folder"], name] for name in data["files"]}
+
+
+def _count(data: Mapping[str, Any], name: str, *, high: int = 2**63) -> int:
     count = data[name]
-    if type(count) is not int or not 0 <= count <= 2**63:
+    if type(count) is not int or not 0 <= count <= high:
         raise ValueError(f"{name} must be a count")
     return count
 
 
-def _read_segment(folder: Folder, model: Model, data: Mapping[str, Any], *, mmap: bool) -> LiveSegment:
-    files = entries(folder, data["files"])
-    alive = None
-    if data["alive"] is not None:
-        alive = plain_name(folder, data["alive"]["file"])
-        if alive in files:
-            raise ValueError(f"{alive} is named twice")
-        files[alive] = FileEntry.from_json(data["alive"])
-    arrays = _map_files(folder, data["folder"], files, mmap=mmap)
-    bits = None if alive is None else arrays.pop(alive)
-    segment = Segment(model, SegmentMeta.from_json(data["numbers"]), arrays)
-    if bits is not None and (bits.shape != ((segment.n_docs + 7) // 8,) or bits.dtype.str != "|u1"):
-        raise FormatError(f"{folder.path / data['folder'] / str(alive)}: it is not one bit a document.")
+def _read_segment(
+    folder: Folder, model: Model, data: Mapping[str, Any], files: Mapping[tuple[str, str], Array]
+) -> LiveSegment:
+    segment = Segment(model, SegmentMeta.from_json(data["numbers"]), _of_folder(files, data))
+    if data["alive"] is None:
+        return LiveSegment(segment)
+    name = data["alive"]["file"]
+    bits = files[data["folder"], name]
+    if bits.shape != ((segment.n_docs + 7) // 8,) or bits.dtype.str != "|u1":
+        raise FormatError(f"{folder.path / data['folder'] / name}: it is not one bit a document.")
     return LiveSegment(segment, bits)
-
-
-def _map_files(folder: Folder, name: object, files: Mapping[str, FileEntry], *, mmap: bool) -> dict[str, Array]:
-    with folder.child(plain_name(folder, name)) as own:
-        return {name: map_file(own, name, entry, mmap=mmap) for name, entry in files.items()}

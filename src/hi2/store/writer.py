@@ -35,7 +35,7 @@ WriteSegment = Callable[[Sink], SegmentMeta]
 PutSegment = Callable[[Model, WriteSegment], Segment]
 #: The names of files and folders that a writer makes, and may remove.
 _OWN_NAMES = re.compile(r"model|segment-\d{6,}|drift-\d{6,}\.npy")
-_SEGMENT, _ALIVE = re.compile(r"segment-(\d{6,18})"), re.compile(r"alive-\d{6,}\.npy")
+_SEGMENT, _ALIVE = re.compile(r"segment-(\d{6,12})"), re.compile(r"alive-\d{6,}\.npy")
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,9 @@ class Writer:
     One thread may write a segment while another commits; two commits at once are the caller's to prevent.
     """
 
-    def __init__(self, folder: Folder) -> None:
+    def __init__(self, folder: Folder, *, mmap: bool = True) -> None:
         self.folder = folder
+        self._mmap = mmap
         self._lock = WriterLock(folder)
         self._model_part: dict[str, Any] | None = None
         #: The counts of terms that are on disk, and what the manifest says about their file.
@@ -98,17 +99,17 @@ class Writer:
             if live.alive is not None:
                 alive = _AliveFile(live.alive, str(data["alive"]["file"]), FileEntry.from_json(data["alive"]))
             self._files[live.segment] = _SegmentFiles(str(data["folder"]), entries(self.folder, data["files"]), alive)
-        self._collect_garbage()
         # Version 1 kept no count: what lies in the folder is the best there is.
         found = [int(match[1]) for match in map(_SEGMENT.fullmatch, self.folder.names()) if match]
         self._next_segment = max(int(manifest.get("next_segment", 1)), 1 + max(found, default=0))
+        self._collect_garbage()
 
     def holds(self, segment: Segment) -> bool:
         """Return whether a segment is on disk, in a file of this folder."""
         return segment in self._files
 
     def write_segment(self, model: Model, write: WriteSegment) -> Segment:
-        """Return the segment that ``write(sink)`` puts into a new folder, mapped. No manifest names it yet."""
+        """Return the segment that ``write(sink)`` puts into a new folder, mapped or read. No manifest names it yet."""
         self._lock.check()
         with self._guard:
             name = f"segment-{self._next_segment:06d}"
@@ -119,7 +120,7 @@ class Writer:
                 sink = FolderSink(own)
                 meta = write(sink)
                 own.sync()
-                arrays = {file: map_file(own, file, entry) for file, entry in sink.entries.items()}
+                arrays = {file: map_file(own, file, entry, mmap=self._mmap) for file, entry in sink.entries.items()}
                 segment = Segment(model, meta, arrays)
             with self._guard:
                 self._files[segment] = _SegmentFiles(name, sink.entries)
@@ -134,7 +135,9 @@ class Writer:
 
     def discard(self, segment: Segment) -> None:
         """Remove a segment that was written, unless a manifest names it."""
-        files, named = self._files.pop(segment, None), self._named()
+        named = self._named()
+        with self._guard:
+            files = self._files.pop(segment, None)
         if files is not None and named is not None and (files.folder, "") not in named:
             with suppress(OSError, FormatError):
                 self.folder.remove(files.folder)
@@ -154,7 +157,7 @@ class Writer:
         except BaseException as error:
             for segment in written:
                 self.discard(segment)
-            if not isinstance(error, OSError):
+            if not isinstance(error, OSError) or self._expected == {None}:  # there is no previous commit
                 raise
             raise Error(
                 f"The commit to {self.folder} failed: {error}. The previous commit is intact and nothing was lost in "
@@ -213,16 +216,22 @@ class Writer:
         try:
             write_manifest(self.folder, manifest)
         except OSError as error:
-            if not self._is_in_place(manifest):
+            if not self._is_in_place(manifest, error):
                 self._expected = before
                 raise
             self._unconfirmed = error
 
-    def _is_in_place(self, manifest: dict[str, Any]) -> bool:
+    def _is_in_place(self, manifest: dict[str, Any], failure: OSError) -> bool:
+        """Return whether a commit that failed took effect after all; where nobody knows, say so."""
         try:
+            if self.folder.stat(MANIFEST) is None:
+                return False
             return bool(read_manifest(self.folder)["checksum"] == manifest["checksum"])
-        except (FormatError, OSError):
-            return False
+        except (FormatError, OSError) as error:
+            raise Error(
+                f"It is not known whether the commit to {self.folder} took effect: {failure}; and then {error}. "
+                "Nothing was lost in memory; commit again when the folder can be read."
+            ) from failure
 
     def _write_model(self, model: Model) -> dict[str, Any]:
         self.folder.remove("model")  # left by a commit that failed
@@ -277,11 +286,12 @@ class Writer:
         named = self._named()
         if named is None:
             return
-        with self._guard:  # a later commit may name these
-            self._unnamed &= {files.folder for files in self._files.values()}
-            used = self._writing | self._unnamed
         with suppress(OSError):
-            for name in self.folder.names():
+            found = self.folder.names()  # listed first: what another thread begins to write from now on is not in it
+            with self._guard:  # a later commit may name these
+                self._unnamed &= {files.folder for files in self._files.values()}
+                used = self._writing | self._unnamed
+            for name in found:
                 with suppress(OSError, FormatError):
                     if not _OWN_NAMES.fullmatch(name):
                         continue
