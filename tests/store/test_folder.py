@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -131,3 +133,17 @@ def test_a_closed_folder_holds_no_descriptor(folder, tmp_path):
         other.child("a")  # closed when it is garbage
     other.close()
     assert count() == before
+
+
+def test_a_folder_stays_open_until_the_process_ends(tmp_path):
+    """Daemon threads may use it while the interpreter ends."""
+    code = f"""
+import atexit
+atexit.register(lambda: print(folder.names()))  # registered first, so it runs last
+from hi2.store.folder import Folder
+folder = Folder.open({str(tmp_path)!r})
+"""
+    (tmp_path / "file").touch()
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "['file']\n", "")

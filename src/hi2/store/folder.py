@@ -29,6 +29,8 @@ class Folder:
         self.path = path
         self._fd = fd
         self._close = weakref.finalize(self, os.close, fd) if fd is not None else None
+        if self._close is not None:
+            self._close.atexit = False  # a daemon thread may use it until the process ends
 
     @classmethod
     def open(cls, path: str | Path) -> Folder:

@@ -27,6 +27,7 @@ class WriterLock:
             ) from error
         self._fd = fd
         self._release = weakref.finalize(self, _unlock_and_close, fd)
+        self._release.atexit = False  # a daemon thread may write until the process ends, and the lock ends with it
         _held.add(self)
 
     def check(self) -> None:

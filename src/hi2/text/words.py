@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from hi2.arguments import integer
-from hi2.errors import InvalidParameter, MissingExtra, invalid
+from hi2.errors import InvalidParameter, MissingExtra, described, invalid
 from hi2.text.nfkc import nfkc
 from hi2.types import U32, U64, Bytes
 
@@ -117,6 +117,8 @@ class WordTokenizer:
 
 
 def _load_stemmer(name: str) -> Any:
+    if not isinstance(name, str):
+        raise invalid("stemmer", "the name of a Snowball algorithm, or None", described(name))
     try:
         import Stemmer
     except ImportError as error:
