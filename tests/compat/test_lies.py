@@ -17,7 +17,7 @@ from compat.damage import entries, rewrite, use
 from compat.make_index import small_index
 from rewriting import write_manifest
 
-#: Which lies are told by default; the slow run tells all of them.
+#: Which lies are told by default; the slow run tells some 1,700 of them.
 SHARE = 12
 
 
@@ -175,7 +175,7 @@ def tell_array_lies(whole: Path, folder: Path, *, share: int) -> int:
         if number % share:
             continue
         rewrite(folder, place, lie)
-        harm += attempt(folder, number, f"{place}: {lie!r}")
+        harm += attempt(folder, number // share, f"{place}: {lie!r}")
         (folder / place[0] / place[1]).write_bytes((whole / place[0] / place[1]).read_bytes())
         (folder / "manifest.json").write_bytes(original)
         told += 1
@@ -192,7 +192,7 @@ def tell_manifest_lies(whole: Path, folder: Path, *, share: int) -> int:
         if number % share:
             continue
         write_manifest(folder, changed(manifest, path, value))
-        harm += attempt(folder, number, f"{path} = {value!r}")
+        harm += attempt(folder, number // share, f"{path} = {value!r}")
         told += 1
     write_manifest(folder, manifest)
     assert harm == []
@@ -209,13 +209,13 @@ def test_some_lies_of_a_manifest_do_no_harm(whole, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_thousand_lies_about_arrays_do_no_harm(whole, tmp_path):
-    assert tell_array_lies(whole, tmp_path / "a", share=1) > 1000
+def test_hundreds_of_lies_about_arrays_do_no_harm(whole, tmp_path):
+    assert tell_array_lies(whole, tmp_path / "a", share=2) > 900
 
 
 @pytest.mark.slow
-def test_a_thousand_lies_of_a_manifest_do_no_harm(whole, tmp_path):
-    assert tell_manifest_lies(whole, tmp_path / "a", share=5) > 1000
+def test_hundreds_of_lies_of_a_manifest_do_no_harm(whole, tmp_path):
+    assert tell_manifest_lies(whole, tmp_path / "a", share=9) > 600
 
 
 @pytest.mark.slow
@@ -223,13 +223,13 @@ def test_a_writer_of_an_index_that_lies_raises_errors_only(whole, tmp_path):
     """It may refuse to open, change or commit, but nothing else happens."""
     told, harm = 0, []
     for number, (place, lie) in enumerate(array_lies(whole)):
-        if number % 8:
+        if number % 16:
             continue
         folder = tmp_path / str(number)
         shutil.copytree(whole, folder)
         rewrite(folder, place, lie)
-        harm += attempt(folder, number // 8, f"{place}: {lie!r}", write=True)
+        harm += attempt(folder, number // 16, f"{place}: {lie!r}", write=True)
         shutil.rmtree(folder)
         told += 1
     assert harm == []
-    assert told > 150
+    assert told > 100
