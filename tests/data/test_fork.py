@@ -68,6 +68,7 @@ def test_every_lock_is_made_anew_in_a_child():
             assert "make_locks(self)" in source, path
 
 
+@pytest.mark.slow
 def test_children_can_search_whatever_the_threads_of_their_parent_do(tmp_path):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TOKENIZERS_PARALLELISM": "false"}
     done = subprocess.run(
