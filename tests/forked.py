@@ -1,4 +1,4 @@
-"""Do something in a forked child, which must not hang."""
+"""Do something in forked children, which must not hang."""
 
 from __future__ import annotations
 
@@ -8,12 +8,25 @@ import signal
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 
 
 def in_child(work: Callable[[], object], *, seconds: int = 30) -> int:
-    """Return the exit code of a forked child that does some work: 0 if it succeeds, negative if it hangs."""
+    """Return the exit code of a forked child that does some work: 0 if it succeeds, negative if it hangs.
+
+    A failure is printed.
+    """
+    return in_children([work], seconds=seconds)[0]
+
+
+def in_children(works: Iterable[Callable[[], object]], *, seconds: int = 30) -> list[int]:
+    """Return the exit codes of forked children that work at the same time."""
+    children = [_start(work, seconds) for work in works]
+    return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+
+
+def _start(work: Callable[[], object], seconds: int) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # forking with threads is what these tests are about
         child = os.fork()
@@ -28,7 +41,7 @@ def in_child(work: Callable[[], object], *, seconds: int = 30) -> int:
             traceback.print_exc()
         finally:
             os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return child
 
 
 @contextlib.contextmanager

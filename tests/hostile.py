@@ -12,7 +12,7 @@ from rewriting import write_manifest
 
 
 def hashed(texts):
-    """A tiny encoder: counts of hashed words."""
+    """An encoder that is a plain function: counts of hashed words."""
     rows = np.zeros((len(texts), 32))
     for i, text in enumerate(texts):
         for word in text.split():

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import traceback
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +19,7 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 import hi2
+from forked import in_child
 from hi2.filters.parser import parse
 
 N, DIM, CLUSTERS, SEQUENCES, STEPS = 90, 8, 5, 510, 14
@@ -157,21 +157,15 @@ class Sequence:
 
     def fork(self) -> None:
         """A child sees the same; what it changes in memory is its own."""
-        child = os.fork()
-        if child == 0:
-            code = 1
-            try:
+
+        def work() -> None:
+            self.check(self.index, self.kept)
+            if self.folder is None:
+                self.add()
+                self.delete()
                 self.check(self.index, self.kept)
-                if self.folder is None:
-                    self.add()
-                    self.delete()
-                    self.check(self.index, self.kept)
-                code = 0
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                os._exit(code)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+        assert in_child(work) == 0
 
     # -- what must be true --------------------------------------------------------------------------------------------
 

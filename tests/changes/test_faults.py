@@ -8,13 +8,13 @@ import shutil
 import signal
 import tempfile
 import time
-import traceback
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import hi2
+from forked import in_child
 from hi2.codecs import Codec
 
 resource = pytest.importorskip("resource", reason="limits and forks are Unix's")
@@ -100,21 +100,6 @@ def test_a_process_killed_at_any_moment_loses_no_commit(tmp_path):
             build(folder)
             committed = 20
     assert min(inside[b"+"], inside[b"?"]) > ROUNDS // 20, f"the kills missed what they were aimed at: {inside}"
-
-
-def in_child(work) -> int:
-    """Run ``work`` in a forked process and return its exit status; a failure is printed."""
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            work()
-            code = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 @pytest.mark.parametrize("limit", [0, 200, 1000, 5000, 20_000])

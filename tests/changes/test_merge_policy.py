@@ -29,7 +29,8 @@ class Sizes:
 class Ledger:
     """Counts what an index on disk would rewrite: ``rewritten`` documents for those ``added`` and ``deleted``.
 
-    An add makes a segment in memory, and merges those in memory. A commit writes them as one, and merges all.
+    An add makes a segment in memory, and merges those in memory. A commit writes them as one, and merges all; so
+    does a seal, which moves many documents from memory to the disk.
     """
 
     def __init__(self) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import signal
 import time
-import traceback
 
 import numpy as np
 import pytest
 
 import hi2
+from forked import in_children
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 SECONDS = 120.0
@@ -77,30 +76,12 @@ def read(folder, until: float, seed: int) -> None:
     assert min(opened, verified) > 20 * (SECONDS / 120)
 
 
-def in_children(works) -> list[int]:
-    """Run every work in a forked process and return their exit statuses; a failure is printed."""
-    children = []
-    for work in works:
-        child = os.fork()
-        if child == 0:
-            code = 1
-            try:
-                signal.alarm(int(SECONDS) + 120)  # a reader that hangs is a failure too
-                work()
-                code = 0
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                os._exit(code)
-        children.append(child)
-    return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
-
-
 @pytest.mark.slow
 def test_two_minutes_of_commits_give_readers_no_false_alarm(tmp_path):
     first = documents(range(40))
     hi2.HybridIndex.build(**first, keep_text=True, clusters=hi2.KMeans(4), path=tmp_path / "a").close()
     until = time.monotonic() + SECONDS
     readers = [lambda seed=seed: read(tmp_path / "a", until, seed) for seed in range(3)]
-    assert in_children([lambda: write(tmp_path / "a", until), *readers]) == [0, 0, 0, 0]
+    works = [lambda: write(tmp_path / "a", until), *readers]
+    assert in_children(works, seconds=int(SECONDS) + 120) == [0, 0, 0, 0]
     hi2.HybridIndex.open(tmp_path / "a").verify()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import hi2
+from hi2.store.folder import Folder
 from hi2.store.new_folder import new_folder
 
 
@@ -57,3 +58,31 @@ def test_a_folder_takes_its_name_when_the_block_ends(tmp_path):
         assert not (tmp_path / "deep" / "a").exists()
     assert (tmp_path / "deep" / "a" / "file").read_text() == "whole"
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["a"]
+
+
+def test_a_manifest_that_the_disk_does_not_confirm_is_no_saved_index(small, tmp_path, monkeypatch):
+    sync = Folder.sync
+
+    def fail(self):
+        if (self.path / "manifest.json").exists():
+            raise OSError(5, "Input/output error")
+        sync(self)
+
+    monkeypatch.setattr(Folder, "sync", fail)
+    with pytest.raises(hi2.Error, match=r"could not be written.*Nothing was left behind"):
+        small.save(tmp_path / "a")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_that_the_disk_does_not_confirm_is_said_to_be_there(small, tmp_path, monkeypatch):
+    sync = Folder.sync
+
+    def fail(self):
+        if self.path == tmp_path:
+            raise OSError(5, "Input/output error")
+        sync(self)
+
+    monkeypatch.setattr(Folder, "sync", fail)
+    with pytest.raises(hi2.Error, match="is written, but the disk did not confirm"):
+        small.save(tmp_path / "a")
+    assert len(hi2.HybridIndex.open(tmp_path / "a")) == 60

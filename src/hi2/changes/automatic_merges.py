@@ -29,8 +29,8 @@ def merge_after_add(index: OpenIndex, progress: Progress) -> None:
     def merge() -> None:
         _merge_as_planned(index, progress, on_disk=False)
         in_memory = segments_of(index, on_disk=False)
-        sealed = index.writer is not None and not index.merges_put_off
-        if sealed and sum(live.n_alive for live in in_memory) >= SEAL_DOCUMENTS:
+        may_seal = index.writer is not None and not index.merges_put_off
+        if may_seal and sum(live.n_alive for live in in_memory) >= SEAL_DOCUMENTS:
             merge_segments(index, in_memory, index.writer, progress)
             _merge_as_planned(index, progress, on_disk=True)
 

@@ -216,7 +216,7 @@ class Writer:
         try:
             write_manifest(self.folder, manifest)
         except OSError as error:
-            if not self._is_in_place(manifest, error):
+            if before == {None} or not self._is_in_place(manifest, error):  # a first commit can be made again
                 self._expected = before
                 raise
             self._unconfirmed = error
