@@ -1,16 +1,19 @@
-"""Do tuned profiles keep their promise, is adaptive search better, and what does a filter cost?
+"""Do tuned profiles keep their promise, what do words gain, is adaptive search better, and what does a filter cost?
 
     python benchmarks/control.py tune scifact hotpotqa insuranceqa [--vectors DIR]
+    python benchmarks/control.py words scifact hotpotqa insuranceqa
     python benchmarks/control.py adapt scifact hotpotqa insuranceqa
     python benchmarks/control.py filter arxiv --vectors DIR [--peers]
     python benchmarks/control.py show hotpotqa
 
 Collections are read from the folder HI2_DATA. Everything is tuned on dev questions, or on a seeded share of train, and
 reported on test questions with one thread. ``tune`` compares the promise of profiles for 95 % and 99 % with what they
-reach: agreement@100 without labels, and the share of brute force's Recall@100 with labels. ``adapt`` compares adaptive
-search with the best fixed setting that scores as many documents (up to 1 % more), by paired t-tests, and times the
-weighing of lists. ``filter`` measures filters that keep 50 % to 0.01 % of the documents. ``show`` prints as Markdown
-what adaptive search does on ten questions, list by list.
+reach: agreement@100 without labels, and the share of brute force's Recall@100 with labels. ``words`` learns the weight
+of words from some dev questions and measures it on the others, 200 times; once more where every second question has
+the words of another. ``adapt`` compares adaptive search with the best fixed setting that scores as many documents (up
+to 1 % more), by paired t-tests, and times the weighing of lists. ``filter`` measures filters that keep 50 % to 0.01 %
+of the documents. ``show`` prints as Markdown what adaptive search does on ten questions, list by list. These three
+rank by vectors alone.
 """
 
 from __future__ import annotations
@@ -28,13 +31,17 @@ from hi2 import _native
 from hi2.evaluation.significance import paired_p
 from hi2.evaluation.task import Questions, Task, load_task
 from hi2.progress import Progress
-from hi2.search.effort import resolve_effort
+from hi2.search.effort import DEFAULT_LEXICAL, resolve_effort
 from hi2.search.execute import execute
 from hi2.state.benefit import Benefit
+from hi2.tuning.judged import read_relevant
 from hi2.tuning.targets import learn_benefit
+from hi2.tuning.word_weight import WEIGHTS, measure_weights, weigh
 
 K = 100
 FILTER_SHARES = (0.5, 0.1, 0.01, 0.001, 0.0001)
+N_TAUGHT = (30, 60, 120, 200)
+LISTS = Path(__file__).parent / "questions"
 RNG = np.random.default_rng(0)
 
 
@@ -62,8 +69,7 @@ def half_width(values: np.ndarray) -> float:
 
 def tune(task: Task, index: hi2.HybridIndex) -> None:
     best = nearest(task, task.test)
-    ideal = recall(task, task.test, [list(own) for own in best]).mean()
-    labels = [[task.ids.index(d) for d in task.tune.judged.relevant(id)] for id in task.tune.ids]  # type: ignore[attr-defined]
+    labels = relevant_rows(task)
     for measure, relevant in (("agreement", None), ("share of recall", labels)):
         for target in (0.95, 0.99):
             begin = time.perf_counter()
@@ -80,12 +86,52 @@ def tune(task: Task, index: hi2.HybridIndex) -> None:
             if relevant is None:
                 kept = agreement(hits, best)
             else:
+                whole = index.search(
+                    task.test.vectors, task.test.texts, k=K, clusters=index.model.n_clusters, lexical=profile.lexical
+                )
+                ideal = recall(task, task.test, [whole[i].ids.tolist() for i in range(len(best))]).mean()
                 kept = recall(task, task.test, [hits[i].ids.tolist() for i in range(len(best))]) / ideal
             floor = target - 0.005 - half_width(kept)
             print(
                 f"{task.name} {measure} {target}: promised {profile.promise['recall']:.4f}, test {kept.mean():.4f} "
                 f"({'holds' if kept.mean() >= floor else 'BROKEN'}: at least {floor:.4f}), "
                 f"{np.mean(hits.n_scored):,.0f} documents, {profile.arguments()}, tuned in {spent:.0f} s",
+                flush=True,
+            )
+
+
+def relevant_rows(task: Task) -> list[list[int]]:
+    """Return the rows of the documents that are relevant to each tuning question."""
+    rows = {id: row for row, id in enumerate(task.ids)}
+    return [[rows[own] for own in task.tune.judged.relevant(id)] for id in task.tune.ids]  # type: ignore[attr-defined]
+
+
+def words(task: Task, index: hi2.HybridIndex) -> None:
+    """Print nDCG@10 of the weight that some of the tuning questions teach, on the others."""
+    texts = list(task.tune.texts)
+    mixed = [texts[i - 2] if i % 2 else text for i, text in enumerate(texts)]
+    grades = read_relevant(relevant_rows(task), len(texts))
+    default = WEIGHTS.index(DEFAULT_LEXICAL)
+    for name, asked in ((task.name, texts), (f"{task.name}, half of the words wrong", mixed)):
+        values = measure_weights(index._index.state, task.tune.vectors, asked, grades, threads=1)
+        print(f"{name}: " + ", ".join(f"{w:g} {v:.4f}" for w, v in zip(WEIGHTS, values.mean(axis=0), strict=True)))
+        for n in N_TAUGHT:
+            if n > len(values) - 40:  # too few are left to measure on
+                continue
+            draws = []
+            for _ in range(200):
+                order = RNG.permutation(len(values))
+                own, others = weigh(values[order[:n]]), values[order[n:]].mean(axis=0)
+                found = others[WEIGHTS.index(own.weight)]
+                draws.append((others[0], others[default], found, own.weight, own.gain, own.gain_over_default))
+            zero, plain, found, weights, gain, over = np.array(draws).T
+            low, middle, high = np.percentile(weights, [5, 50, 95])
+            print(
+                f"{name}, {n} questions: 0 {zero.mean():.4f}, default {plain.mean():.4f}, learned {found.mean():.4f}; "
+                f"weights {low:g} to {high:g}, median {middle:g}; "
+                f"gain said {100 * gain.mean():.2f}, found {100 * (found - zero).mean():.2f}; "
+                f"over the default said {100 * over.mean():.2f}, found {100 * (found - plain).mean():.2f}, "
+                f"{100 * np.percentile(found - plain, 5):.2f} or less in one of 20",
                 flush=True,
             )
 
@@ -101,7 +147,7 @@ def adapt(task: Task, index: hi2.HybridIndex) -> None:
     state: Any = index._index.state
 
     def run(**setting: Any) -> tuple[float, np.ndarray, np.ndarray, float]:
-        effort = resolve_effort(index.model, k=K, **setting)
+        effort = resolve_effort(index.model, k=K, lexical=0, **setting)
         begin = time.perf_counter()
         hits = execute(state, task.test.vectors, task.test.texts, effort, threads=1)
         spent = 1e6 * (time.perf_counter() - begin) / len(best)
@@ -128,7 +174,7 @@ def adapt(task: Task, index: hi2.HybridIndex) -> None:
             )
     terms = [index.model.terms.query_terms([text], 32)[1] for text in task.test.texts]
     # Chances this high open the nearest clusters alone: what is left is the weighing.
-    effort = resolve_effort(index.model, k=K, adaptive=0.99995, benefit=learned).native
+    effort = resolve_effort(index.model, k=K, adaptive=0.99995, benefit=learned, lexical=0).native
     begin = time.perf_counter()
     for vector, own in zip(task.test.vectors, terms, strict=True):
         _native.admission(index.model.native, state.snapshot.native, vector, own, effort)
@@ -150,7 +196,7 @@ def show(task: Task, index: hi2.HybridIndex) -> None:
     for i in np.linspace(0, len(best) - 1, 10).astype(int):
         vector, text = task.test.vectors[i], task.test.texts[i]
         terms = model.terms.query_terms([text], 32)[1]
-        effort = resolve_effort(model, k=K, adaptive=share, benefit=learned).native
+        effort = resolve_effort(model, k=K, adaptive=share, benefit=learned, lexical=0).native
         bins, opened, term_bins = _native.admission(model.native, state.snapshot.native, vector, terms, effort)
         own = bins[labels]
         wanted = np.isin(segment.rows, list(best[i]))
@@ -188,7 +234,7 @@ def measure_filters(task: Task, index: hi2.HybridIndex, peers: bool) -> None:
         progress=False,
     )
     others = _peers(task) if peers else {}
-    plain, spent = _time_searches(lambda v, t: index.search(v, t, k=K), questions)
+    plain, spent = _time_searches(lambda v, t: index.search(v, t, k=K, lexical=0), questions)
     unfiltered = np.mean([len(set(own) & best) / K for own, best in zip(plain, nearest(task, questions), strict=True)])
     print(f"{task.name} unfiltered: agreement {unfiltered:.4f}, median {spent:.0f} µs", flush=True)
     for share in FILTER_SHARES:
@@ -201,9 +247,11 @@ def measure_filters(task: Task, index: hi2.HybridIndex, peers: bool) -> None:
             truth.append(set(rows[np.argsort(-scores, kind="stable")[:K]].tolist()))
         text = f"rank < {limit}"
         begin = time.perf_counter()
-        index.search(questions.vectors[0], questions.texts[0], k=K, filter=text)
+        index.search(questions.vectors[0], questions.texts[0], k=K, filter=text, lexical=0)
         first = 1e3 * (time.perf_counter() - begin)
-        found, spent = _time_searches(lambda v, t, text=text: index.search(v, t, k=K, filter=text), questions)
+        found, spent = _time_searches(
+            lambda v, t, text=text: index.search(v, t, k=K, filter=text, lexical=0), questions
+        )
         assert all(len(own) == min(K, limit) for own in found)
         share_found = np.mean([len(set(own) & best) / len(best) for own, best in zip(found, truth, strict=True)])
         said = [f"hi2 {share_found:.4f} {spent:.0f} µs (first use {first:.1f} ms)"]
@@ -256,7 +304,7 @@ def _peers(task: Task) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=["tune", "adapt", "filter", "show"])
+    parser.add_argument("part", choices=["tune", "words", "adapt", "filter", "show"])
     parser.add_argument("collections", nargs="+")
     parser.add_argument("--vectors", type=Path)
     parser.add_argument("--limit", type=int, default=500)
@@ -265,12 +313,13 @@ def main() -> None:
     for name in given.collections:
         folder = Path(os.environ["HI2_DATA"]) / name
         vectors = given.vectors or folder / "minilm"
-        task = load_task(folder, vectors=vectors, limit=given.limit, progress=Progress(False))
+        listed = {"questions": LISTS} if given.part == "words" else {"limit": given.limit}
+        task = load_task(folder, vectors=vectors, progress=Progress(False), **listed)
         index = hi2.HybridIndex.build(task.vectors, task.texts, threads=1, progress=False)
         if given.part == "filter":
             measure_filters(task, index, given.peers)
         else:
-            {"tune": tune, "adapt": adapt, "show": show}[given.part](task, index)
+            {"tune": tune, "words": words, "adapt": adapt, "show": show}[given.part](task, index)
 
 
 if __name__ == "__main__":

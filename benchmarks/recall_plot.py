@@ -26,7 +26,7 @@ CLUSTER_COUNTS = (0, 1, 2, 4, 8, 16, 32, 64, 128)
 def draw(axes, name: str) -> None:
     ids, texts, vectors, query_texts, query_vectors, relevant = load(name)
     flat = mean_recall(exact_top(vectors, query_vectors, ids), relevant, k=K)
-    index = hi2.HybridIndex.build(vectors, texts, ids=ids)
+    index = hi2.HybridIndex.build(vectors, texts, ids=ids, terms=hi2.BM25(tokenizer="wordpiece"), bags=False)
     for label, given, color in (("HI² (clusters and terms)", query_texts, "C0"), ("IVF (clusters alone)", None, "C1")):
         points = []
         for probes in CLUSTER_COUNTS:

@@ -53,9 +53,14 @@ def main() -> None:
             continue
         parts = Parts.load(given.trained / method)
         clusters = replace(parts.clusters, centroids=parts.clusters.anchors)
-        common = {"threads": 1, "progress": False}
+        common = {"bags": False, "threads": 1, "progress": False}
         before = hi2.HybridIndex.build(
-            task.vectors, task.texts, clusters=clusters, terms=BM25(), codec=parts.codec.spec, **common
+            task.vectors,
+            task.texts,
+            clusters=clusters,
+            terms=BM25(tokenizer="wordpiece"),
+            codec=parts.codec.spec,
+            **common,
         )
         after = hi2.HybridIndex.build(
             task.vectors,

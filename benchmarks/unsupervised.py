@@ -83,7 +83,9 @@ def measure(name: str) -> dict:
     flat |= {"R@10": mean_recall(exact, relevant, k=10), "R@100": mean_recall(exact, relevant, k=K)}
     rows = [flat]
 
-    index = hi2.HybridIndex.build(vectors, texts, ids=ids, codec=hi2.Flat())
+    index = hi2.HybridIndex.build(
+        vectors, texts, ids=ids, codec=hi2.Flat(), terms=hi2.BM25(tokenizer="wordpiece"), bags=False
+    )
     hits = index.search(query_vectors, query_texts, k=K)
     rows.append(result_row("HI2 (defaults, Flat)", hits, relevant, exact, n_docs))
     rows.append(
@@ -103,7 +105,7 @@ def measure(name: str) -> dict:
     rows.append(result_row("IVF with boundary copies, as many scored", copies, relevant, exact, n_docs))
     for codec in (hi2.OPQ(), hi2.OPQ(residual=True)):
         small = hi2.HybridIndex.build(
-            vectors, texts, ids=ids, codec=codec, clusters=index.model.clusters, terms=index.model.terms
+            vectors, texts, ids=ids, codec=codec, clusters=index.model.clusters, terms=index.model.terms, bags=False
         )
         rows.append(
             result_row(f"HI2 ({codec})", small.search(query_vectors, query_texts, k=K), relevant, exact, n_docs)

@@ -35,15 +35,16 @@ def read(vectors, texts=None, *, terms=None, **changes):
 
 def fit(documents, *, clusters=KMeans(4), terms=None, codec=Flat(), refine=None, **changes):  # noqa: B008 - specs are frozen
     """Fit a model to documents as a build does."""
-    arguments = {"metric": "inner_product", "encoder": None, "threads": 1, "progress": SILENT, **changes}
-    return fit_model(
-        documents, clusters=clusters, terms=terms, reader=term_reader(terms), codec=codec, refine=refine, **arguments
-    )
+    arguments = {"metric": "inner_product", "bags": True, "encoder": None, "threads": 1, "progress": SILENT, **changes}
+    arguments.setdefault("reader", term_reader(terms))
+    return fit_model(documents, clusters=clusters, terms=terms, codec=codec, refine=refine, **arguments)
 
 
 def model_of(corpus, *, terms=BM25(per_doc=5), **changes):  # noqa: B008 - specs are frozen
     """A model of the corpus, with few clusters and full vectors unless others are given."""
-    return fit(read(corpus.vectors, corpus.texts if terms else None, terms=terms), terms=terms, **changes)
+    reader = term_reader(terms)
+    documents = read(corpus.vectors, corpus.texts if terms else None, terms=terms, reader=reader)
+    return fit(documents, terms=terms, reader=reader, **changes)
 
 
 def file(model, vectors, texts=None, **changes):

@@ -1,4 +1,4 @@
-"""The paper's equations in plain numpy: slow, obviously correct, and the reference for all other tests."""
+"""The equations in plain numpy, the paper's and those of words: slow, obviously correct, the reference of all tests."""
 
 from __future__ import annotations
 
@@ -46,6 +46,64 @@ class TermSide:
         if len(distinct) <= limit:
             return distinct
         return sorted(distinct, key=lambda term: -np.float32(self.means.get(term, 0.0)))[:limit]
+
+
+@dataclass
+class Words:
+    """BM25 of whole documents by the statistics of those that were fitted; a word that none of them has is rarest."""
+
+    df: Counter[str]
+    n: int
+    average: float
+
+    @classmethod
+    def fitted(cls, documents: list[list[str]]) -> Words:
+        df = Counter(word for document in documents for word in set(document))
+        return cls(df, len(documents), sum(len(document) for document in documents) / len(documents))
+
+    def idf(self, word: str) -> float:
+        return math.log(1 + (self.n - self.df[word] + 0.5) / (self.df[word] + 0.5))
+
+    def score(self, query: list[str], document: list[str]) -> float:
+        """Return what the distinct words of a query are worth in a document."""
+        norm = ALPHA * (1 - BETA + BETA * len(document) / self.average)
+        tf = Counter(document)
+        own = [t for t in dict.fromkeys(query) if tf[t]]
+        return sum(self.idf(t) * (ALPHA + 1) * tf[t] / (tf[t] + norm) for t in own)
+
+    def specificity(self, query: list[str]) -> float:
+        """Return how much less the words of a query count that are common."""
+        idf = np.array([self.idf(word) for word in dict.fromkeys(query) if self.df[word]])
+        specific = min(5.0, 0.6 * math.log(self.n + 1))
+        share = min(1.0, float((idf**2).sum() / (specific * idf.sum()))) if idf.sum() > 0 else 1.0
+        return share * 5 / specific
+
+
+def spread(vectors: np.ndarray) -> float:
+    """Return the standard deviation of dense scores over documents, where documents ask, each with length one."""
+    exact = vectors.astype(np.float64)
+    return float(np.mean([(exact @ own).std() / np.linalg.norm(own) for own in exact if own.any()]))
+
+
+def doubt(query: np.ndarray, centroids: np.ndarray, anchors: np.ndarray, vectors: np.ndarray) -> float:
+    """Return how much more words count for a query that is far from all of these documents."""
+    own, documents = query.astype(np.float64), vectors.astype(np.float64)
+    length = np.linalg.norm(documents, axis=1).mean()
+    nearest = anchors[probe(query, centroids, 1)[0]].astype(np.float64)
+    cosine = own @ nearest / (np.linalg.norm(own) * np.linalg.norm(nearest))
+    middle = own @ documents.mean(axis=0) / (np.linalg.norm(own) * length)
+    z = (cosine - middle) / (spread(vectors) / length)
+    return max(1.0, 4 / max(z, 1.0)) ** 1.5
+
+
+def word_weight(query: np.ndarray, doubt: float, specificity: float) -> float:
+    """Return what BM25 is worth beside dense scores of a query, over their spread."""
+    return float(np.linalg.norm(query.astype(np.float64))) * doubt * specificity
+
+
+def combined(dense: np.ndarray, lexical: np.ndarray, *, weight: float, spread: float, word_weight: float) -> np.ndarray:
+    """Return the scores of documents by meaning and words."""
+    return dense + weight * spread * word_weight * lexical
 
 
 def assign(vectors: np.ndarray, anchors: np.ndarray) -> np.ndarray:

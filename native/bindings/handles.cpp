@@ -28,6 +28,8 @@ void check_fits(const ModelHandle& model, const SegmentHandle& segment) {
     check(model.model.refine == nullptr || segment.refine_bytes == model.refine->code_bytes(),
           "the segment's refine codes are not this codec's");
     check(segment.n_clusters == model.model.n_clusters, "the segment belongs to another clustering");
+    check(model.model.evidence == nullptr || segment.segment.bags.n_docs() == segment.segment.n_docs,
+          "the segment has no bags of terms");
 }
 
 Searcher& this_threads_searcher() {

@@ -6,11 +6,17 @@
 
 #include "bindings.h"
 #include "codecs.h"
+#include "hi2/evidence.h"
 #include "hi2/model.h"
 #include "hi2/search.h"
 #include "hi2/segment.h"
 
 namespace hi2 {
+
+struct EvidenceHandle {
+    Evidence evidence;
+    KeptObjects arrays;
+};
 
 struct ModelHandle {
     Model model;

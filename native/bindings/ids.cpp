@@ -1,5 +1,6 @@
 #include "ids.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
@@ -70,7 +71,8 @@ void bind_ids(nb::module_& m) {
         .def_static(
             "strings",
             [](Array1<std::uint8_t> lengths, unsigned length_bytes, Array1<std::uint64_t> positions,
-               Array1<std::uint8_t> characters, Array1<std::uint8_t> by_id, Array1<std::uint8_t> rows, unsigned bits) {
+               Array1<std::uint8_t> characters, Array1<std::uint8_t> by_id, std::optional<Array1<std::uint8_t>> rows,
+               unsigned bits) {
                 check(length_bytes == 1 || length_bytes == 2 || length_bytes == 4, "lengths have 1, 2 or 4 bytes");
                 check(lengths.shape(0) % length_bytes == 0, "lengths are cut short");
                 Ids ids;
@@ -87,7 +89,8 @@ void bind_ids(nb::module_& m) {
                               nb::cast(rows)};
                 return ids;
             },
-            "lengths"_a, "length_bytes"_a, "positions"_a, "characters"_a, "by_id"_a, "rows"_a, "bits"_a)
+            "lengths"_a, "length_bytes"_a, "positions"_a, "characters"_a, "by_id"_a, "rows"_a.none(), "bits"_a,
+            "Strings; without rows, a document is its row.")
         .def("__len__", [](const Ids& ids) { return ids.table.n; })
         .def(
             "take",

@@ -1,6 +1,8 @@
 // The ids object Python holds, shared with the binding of the search.
 #pragma once
 
+#include <optional>
+
 #include "bindings.h"
 #include "hi2/damaged.h"
 #include "hi2/ids.h"
@@ -12,9 +14,9 @@ struct Ids {
     IdTable table;
     KeptObjects arrays;
 
-    void set_order(const Array1<std::uint8_t>& by_id, const Array1<std::uint8_t>& rows, unsigned bits) {
+    void set_order(const Array1<std::uint8_t>& by_id, const std::optional<Array1<std::uint8_t>>& rows, unsigned bits) {
         table.by_id = packed_view(by_id, bits, table.n);
-        table.rows = packed_view(rows, bits, table.n);
+        if (rows) table.rows = packed_view(*rows, bits, table.n);
     }
 };
 

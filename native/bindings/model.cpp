@@ -6,8 +6,8 @@ namespace hi2 {
 namespace {
 
 ModelHandle make_model(std::size_t dim, std::optional<Array2<float>> centroids, std::optional<Array2<float>> anchors,
-                       const CodecHandle& codec, bool residual, std::optional<CodecHandle> refine,
-                       bool refine_residual) {
+                       const CodecHandle& codec, bool residual, std::optional<CodecHandle> refine, bool refine_residual,
+                       nb::object evidence) {
     ModelHandle handle;
     check(codec->dim() == dim, "the codec has another dimension");
     handle.codec = codec;
@@ -28,6 +28,10 @@ ModelHandle make_model(std::size_t dim, std::optional<Array2<float>> centroids, 
         handle.refine = *refine;
         handle.model.refine = handle.refine.codec.get();
     }
+    if (!evidence.is_none()) {
+        handle.model.evidence = &nb::cast<const EvidenceHandle&>(evidence).evidence;
+        handle.arrays.add(evidence);
+    }
     return handle;
 }
 
@@ -47,13 +51,23 @@ NewArray<std::uint32_t> probe_together(const ModelHandle& model, Array2<float> q
     return to_numpy(std::move(probed), {queries.shape(0), clusters});
 }
 
+// What one unit of the lexical score is worth beside dense scores of a query of some words.
+float word_weight(const ModelHandle& model, Array1<float> query, Array1<std::uint32_t> words) {
+    check(query.shape(0) == model.model.dim, "the query does not have the index's dimension");
+    check(model.model.evidence != nullptr, "documents have no bags");
+    return this_threads_searcher().word_weight(model.model, query.data(), {}, as_span(words));
+}
+
 }  // namespace
 
 void bind_model(nb::module_& m) {
     using namespace nb::literals;
     nb::class_<ModelHandle>(m, "Model", "The fitted parts as the search reads them.")
         .def(nb::new_(&make_model), "dim"_a, "centroids"_a.none(), "anchors"_a.none(), "codec"_a, "residual"_a,
-             "refine"_a.none(), "refine_residual"_a)
+             "refine"_a.none(), "refine_residual"_a, "evidence"_a.none() = nb::none())
+        .def(
+            "word_weight", word_weight, "query"_a, "words"_a,
+            "What one unit of the lexical score is worth beside dense scores: length of the query, doubt, specificity.")
         .def("probe", probe, "query"_a, "clusters"_a, "The clusters a query opens, best first.")
         .def("probe_together", probe_together, "queries"_a, "clusters"_a,
              "The clusters every query of a batch opens, best first, by one matrix product.");

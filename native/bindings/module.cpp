@@ -50,8 +50,10 @@ NB_MODULE(_native, m) {
     hi2::bind_terms(m);
     hi2::bind_average(m);
     hi2::bind_wordpiece(m);
+    hi2::bind_words(m);
     hi2::bind_ids(m);
     hi2::bind_codecs(m);
+    hi2::bind_bags(m);
     hi2::bind_model(m);
     hi2::bind_segment(m);
     hi2::bind_effort(m);

@@ -1,5 +1,6 @@
 #include "hi2/segment.h"
 
+#include "bags.h"
 #include "handles.h"
 #include "postings.h"
 
@@ -9,7 +10,8 @@ namespace {
 SegmentHandle make_segment(std::size_t n_docs, Array2<std::uint8_t> codes,
                            std::optional<Array2<std::uint8_t>> refine_codes, Array1<std::uint8_t> rows,
                            unsigned row_bits, std::size_t n_clusters, std::optional<PackedDirectory> clusters,
-                           std::optional<PackedLists> copies, std::size_t n_terms, std::optional<PackedLists> terms) {
+                           std::optional<PackedLists> copies, std::size_t n_terms, std::optional<PackedLists> terms,
+                           std::optional<PackedLists> notes, std::optional<PackedBags> bags) {
     SegmentHandle handle;
     Segment& segment = handle.segment;
     check(n_docs < (std::size_t{1} << 32), "a segment has fewer than 2^32 documents");
@@ -29,6 +31,8 @@ SegmentHandle make_segment(std::size_t n_docs, Array2<std::uint8_t> codes,
     if (clusters) segment.clusters = make_directory(*clusters, n_clusters, n_docs);
     if (copies) segment.copies = make_lists(*copies, n_clusters, n_docs, handle.arrays);
     if (terms) segment.terms = make_lists(*terms, n_terms, n_docs, handle.arrays);
+    if (notes) segment.notes = make_lists(*notes, n_terms, n_docs, handle.arrays);
+    if (bags) segment.bags = make_bags(*bags, n_terms, n_docs, handle.arrays);
     return handle;
 }
 
@@ -59,7 +63,8 @@ void bind_segment(nb::module_& m) {
     using namespace nb::literals;
     nb::class_<SegmentHandle>(m, "Segment", "One segment's arrays, checked and ready to search.")
         .def(nb::new_(&make_segment), "n_docs"_a, "codes"_a, "refine_codes"_a.none(), "rows"_a, "row_bits"_a,
-             "n_clusters"_a, "clusters"_a.none(), "copies"_a.none(), "n_terms"_a, "terms"_a.none())
+             "n_clusters"_a, "clusters"_a.none(), "copies"_a.none(), "n_terms"_a, "terms"_a.none(),
+             "notes"_a.none() = nb::none(), "bags"_a.none() = nb::none())
         .def_prop_ro("n_docs", [](const SegmentHandle& s) { return s.segment.n_docs; })
         .def("clusters", cluster_ranges, "Non-empty clusters and their ranges: (keys, offsets).")
         .def(
@@ -74,7 +79,15 @@ void bind_segment(nb::module_& m) {
             "Every boundary copy: (clusters, docs, ranks).")
         .def(
             "term_lengths", [](const SegmentHandle& s) { return list_lengths(s.segment.terms); },
-            "(terms, lengths) of the non-empty term lists.");
+            "(terms, lengths) of the non-empty term lists.")
+        .def(
+            "note_postings", [](const SegmentHandle& s) { return decode_all(s.segment.notes); },
+            "Every note: (terms, docs, ranks).")
+        .def("bags", decode_bags, "docs"_a, "Bags of some documents: (offsets, ranks, counts, lengths).")
+        .def("word_scores", word_scores, "evidence"_a, "words"_a, "docs"_a,
+             "What each word is worth in each document, (docs, words).")
+        .def("holding", documents_holding, "evidence"_a, "words"_a, "threads"_a,
+             "One bit per document: whether its bag has all the words.");
 }
 
 }  // namespace hi2

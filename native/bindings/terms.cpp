@@ -25,23 +25,28 @@ void bind_terms(nb::module_& m) {
         [](Array1<std::uint32_t> tokens, Array1<std::uint64_t> offsets, Array1<std::uint8_t> dropped,
            Array1<float> mean_scores, std::size_t n) {
             check_offsets(offsets, tokens.shape(0));
-            check(mean_scores.shape(0) == dropped.shape(0), "there must be one mean score per term");
             for (const std::uint32_t token : as_span(tokens))
-                check(token < dropped.shape(0), "a token is outside the vocabulary");
+                check(token < (1u << 24), "a token is outside any vocabulary");
             std::vector<std::uint64_t> bounds{0};
             std::vector<std::uint32_t> terms;
+            std::vector<std::uint64_t> word_bounds{0};
+            std::vector<std::uint32_t> words;
             {
                 const ReleaseGil release;
                 for (std::size_t i = 0; i + 1 < offsets.shape(0); ++i) {
                     const std::size_t begin = offsets.data()[i];
-                    query_terms(as_span(tokens).subspan(begin, offsets.data()[i + 1] - begin), as_span(dropped),
-                                as_span(mean_scores), n, terms);
+                    distinct_terms(as_span(tokens).subspan(begin, offsets.data()[i + 1] - begin), as_span(dropped),
+                                   words);
+                    best_terms(std::span(words).subspan(word_bounds.back()), as_span(mean_scores), n, terms);
                     bounds.push_back(terms.size());
+                    word_bounds.push_back(words.size());
                 }
             }
-            return nb::make_tuple(to_numpy(std::move(bounds)), to_numpy(std::move(terms)));
+            return nb::make_tuple(to_numpy(std::move(bounds)), to_numpy(std::move(terms)),
+                                  to_numpy(std::move(word_bounds)), to_numpy(std::move(words)));
         },
-        "tokens"_a, "offsets"_a, "dropped"_a, "mean_scores"_a, "n"_a, "Terms that queries open: (offsets, terms).");
+        "tokens"_a, "offsets"_a, "dropped"_a, "mean_scores"_a, "n"_a,
+        "Terms that queries open, and all their distinct terms: (offsets, terms, offsets, words).");
     m.def(
         "top_terms",
         [](Array1<std::uint64_t> offsets, Array1<std::uint32_t> terms, Array1<float> scores,

@@ -12,6 +12,15 @@ void Admission::begin(const Model& model, std::span<const SegmentView> segments,
     terms_ = terms;
     per_doc_ = effort.per_doc;
     weighed_ = effort.benefit.has_value();
+    words_ = terms;
+    term_scores_.clear();
+    rare_.clear();
+    if (effort.lexical > 0 && model.evidence != nullptr)
+        for (const std::uint32_t term : terms) {
+            term_scores_.push_back(model.evidence->expected(term));
+            rare_.push_back(weighed_ ? model.evidence->is_rarest(term) : model.evidence->is_rare(term));
+        }
+    evidence_.begin(term_scores_);
     if (weighed_) {
         const std::span<const float> scores =
             model.n_clusters == 0 ? std::span<const float>{} : model.centroids->scores(query, scratch_);
@@ -24,12 +33,13 @@ void Admission::begin(const Model& model, std::span<const SegmentView> segments,
 
 void Admission::open(std::size_t ordinal) {
     ordinal_ = ordinal;
+    evidence_.clear();
     ranges_.clear();
     lists_.clear();
     const SegmentView& view = segments_[ordinal];
-    if (view.only) return;
+    if (view.only && term_scores_.empty()) return;
     const Segment& segment = *view.segment;
-    for (const std::uint32_t cluster : clusters_) {
+    for (const std::uint32_t cluster : view.only ? std::span<const std::uint32_t>{} : clusters_) {
         const std::size_t i = segment.clusters.find(cluster);
         if (i < segment.clusters.size())
             ranges_.push_back(
@@ -44,7 +54,11 @@ void Admission::open(std::size_t ordinal) {
 
 std::span<const Doc> Admission::documents() {
     const SegmentView& view = segments_[ordinal_];
-    if (view.only) return *view.only;
+    if (!term_scores_.empty()) evidence_.reserve(view.segment->n_docs);
+    if (view.only) {
+        if (!term_scores_.empty()) collect_evidence();
+        return *view.only;
+    }
     visited_.reserve(view.segment->n_docs);
     docs_.clear();
     // The next query of this thread uses the same bits: a damaged list must not leave any set.
@@ -79,12 +93,79 @@ void Admission::collect() {
     for (std::size_t t = 0; t < terms_.size(); ++t) {
         if (lists_[t] == segment.terms.directory().size()) continue;
         has_postings_[t] = 1;
-        segment.terms.decode(lists_[t], [&](Doc doc, std::uint32_t rank) {
-            if (rank < per_doc_) add(doc);
+        segment.terms.decode_chunks(lists_[t], [&](std::span<const Doc> docs, std::span<const std::uint32_t> ranks) {
+            add_docs(docs, [&](std::size_t i) { return ranks[i] < per_doc_; });
+            if (!term_scores_.empty())
+                evidence_.add(docs, evidence_.units(t), [&](std::size_t i) { return ranks[i] < per_doc_; });
         });
     }
-    if (weighed_)
+    const auto all = [](std::size_t) { return true; };
+    const auto admit = [&](std::span<const Doc> docs, std::uint16_t units) {
+        add_docs(docs, all);
+        evidence_.add(docs, units, all);
+    };
+    if (weighed_) {  // the rarest terms first: a budget may end anywhere
+        read_lists(segment.terms, true, admit);
+        read_lists(segment.notes, true, admit);
         for (const Weighing::Posting& posting : weighing_.postings(ordinal_)) add(posting.doc);
+        if (!term_scores_.empty()) collect_weighed_evidence();
+    } else {
+        read_lists(segment.notes, true, admit);
+    }
+    read_lists(segment.notes, false, [&](std::span<const Doc> docs, std::uint16_t units) {
+        evidence_.add(docs, units, [&](std::size_t i) { return visited_.has(docs[i]); });
+    });
+}
+
+// Adds those documents that are wanted and new. Without a branch: which are new cannot be predicted.
+template <class Wanted>
+void Admission::add_docs(std::span<const Doc> docs, Wanted&& wanted) {
+    std::size_t n = docs_.size();
+    docs_.resize(n + docs.size());
+    for (std::size_t i = 0; i < docs.size(); ++i) {
+        docs_[n] = docs[i];
+        n += visited_.insert_if(docs[i], wanted(i));
+    }
+    docs_.resize(n);
+}
+
+// Calls visit(docs, units) for the lists of the query's rare terms, or of the others; of no term where words do not
+// rank.
+template <class Visit>
+void Admission::read_lists(const Lists& lists, bool rare, Visit&& visit) const {
+    for (std::size_t t = 0; t < term_scores_.size(); ++t) {
+        if ((rare_[t] != 0) != rare) continue;
+        const std::size_t i = lists.directory().find(words_[t]);
+        if (i == lists.directory().size()) continue;
+        const std::uint16_t units = evidence_.units(t);
+        lists.decode_chunks(i, [&](std::span<const Doc> docs, std::span<const std::uint32_t>) { visit(docs, units); });
+    }
+}
+
+void Admission::collect_weighed_evidence() {
+    const auto add = [&](Doc doc, std::uint32_t term) {
+        if (rare_[term] == 0) evidence_.add(doc, evidence_.units(term));
+    };
+    for (const Weighing::Posting& posting : weighing_.postings(ordinal_)) add(posting.doc, posting.term);
+    for (const Weighing::Repeat& repeat : weighing_.repeats(ordinal_)) add(repeat.doc, repeat.term);
+}
+
+// Reads the lists without admitting what they hold.
+void Admission::collect_evidence() {
+    const Lists& terms = segments_[ordinal_].segment->terms;
+    for (std::size_t t = 0; t < terms_.size(); ++t)
+        if (lists_[t] < terms.directory().size())
+            terms.decode(lists_[t], [&](Doc doc, std::uint32_t rank) {
+                if (rank < per_doc_) evidence_.add(doc, evidence_.units(t));
+            });
+    const auto add = [&](std::span<const Doc> docs, std::uint16_t units) {
+        evidence_.add(docs, units, [](std::size_t) { return true; });
+    };
+    if (weighed_) {
+        read_lists(terms, true, add);
+        collect_weighed_evidence();
+    }
+    for (const bool rare : {true, false}) read_lists(segments_[ordinal_].segment->notes, rare, add);
 }
 
 void Admission::clear() {

@@ -31,6 +31,7 @@ std::size_t IdTable::row_in_order(std::size_t i, Doc& doc) const {
     const std::uint64_t stored = by_id[i];
     if (stored >= n) throw Damaged("the order of the ids names a document that does not exist");
     doc = static_cast<Doc>(stored);
+    if (rows.data == nullptr) return doc;
     const std::uint64_t row = rows[doc];
     if (row >= n) throw Damaged("a document's row does not exist");
     return row;

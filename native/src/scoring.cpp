@@ -1,6 +1,7 @@
 #include "hi2/scoring.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "hi2/kernels/dot.h"
 
@@ -23,14 +24,17 @@ void Scorer::use(const Model& model, const float* query) {
 }
 
 void Scorer::begin(const Model& model, std::span<const SegmentView> segments, const float* query,
-                   const Effort& effort) {
+                   std::span<const std::uint32_t> words, float weight, const Effort& effort) {
     use(model, query);
     segments_ = segments;
     n_scored_ = 0;
     n_left_ = effort.budget;
     k_ = effort.k;
     refines_ = model.refine != nullptr && effort.depth > 0;
-    top_.reset(refines_ ? effort.depth : effort.k);
+    weight_ = weight;
+    sums_ = nullptr;
+    if (ranks_by_words()) words_.begin(*model.evidence, words);
+    top_.reset(ranks_by_words() ? effort.words_depth : refines_ ? effort.depth : effort.k);
     model.codec->prepare(query, state_);
 }
 
@@ -55,10 +59,13 @@ void Scorer::score_range(std::uint32_t ordinal, const ClusterRange& range) {
             continue;
         }
         model_->codec->scan(state_, view.segment->codes, first, n, scores_.data());
+        for (std::size_t i = 0; i < n; ++i) scores_[i] = offset + scores_[i];
+        if (sums_ != nullptr)
+            for (std::size_t i = 0; i < n; ++i) scores_[i] += unit_weight_ * static_cast<float>(sums_[first + i]);
         if (view.alive == nullptr) {
             const std::size_t taken = take(n);
             for (std::size_t i = 0; i < taken; ++i)
-                top_.push(offset + scores_[i], ordinal, first + static_cast<Doc>(i), row_of());
+                top_.push(scores_[i], ordinal, first + static_cast<Doc>(i), row_of());
             continue;
         }
         // Without a branch: with half of the documents alive the machine would mispredict every other one.
@@ -69,8 +76,7 @@ void Scorer::score_range(std::uint32_t ordinal, const ClusterRange& range) {
             kept += is_alive(view.alive, first + static_cast<Doc>(i));
         }
         kept = take(kept);
-        for (std::size_t i = 0; i < kept; ++i)
-            top_.push(offset + scores_[alive_[i]], ordinal, first + alive_[i], row_of());
+        for (std::size_t i = 0; i < kept; ++i) top_.push(scores_[alive_[i]], ordinal, first + alive_[i], row_of());
     }
 }
 
@@ -94,6 +100,9 @@ void Scorer::score_documents(std::uint32_t ordinal, std::span<const Doc> docs) {
     for (std::size_t first = 0; first < docs.size(); first += kBlock) {
         const std::span<const Doc> block = docs.subspan(first, std::min(kBlock, docs.size() - first));
         gather(segment, false, block, scores_.data());
+        if (sums_ != nullptr)
+            for (std::size_t i = 0; i < block.size(); ++i)
+                scores_[i] += unit_weight_ * static_cast<float>(sums_[block[i]]);
         for (std::size_t i = 0; i < block.size(); ++i) top_.push(scores_[i], ordinal, block[i], row_of());
     }
 }
@@ -113,26 +122,50 @@ void Scorer::gather(const Segment& segment, bool refine, std::span<const Doc> do
 }
 
 // Candidates are grouped by segment and mostly in document order, so a memory-mapped store is read in sequence.
-void Scorer::refine() {
-    std::vector<float>& scores = top_.cut(row_of());
-    const std::vector<TopK::Place>& places = top_.places();
-    model_->refine->prepare(query_, refine_state_);
-    for (std::size_t first = 0; first < scores.size();) {
+void Scorer::gather_finest(const std::vector<TopK::Place>& places, std::vector<float>& out) {
+    if (refines_) model_->refine->prepare(query_, refine_state_);
+    out.resize(places.size());
+    for (std::size_t first = 0; first < places.size();) {
         const std::uint32_t ordinal = places[first].segment;
-        refine_docs_.clear();
-        for (std::size_t i = first; i < scores.size() && places[i].segment == ordinal; ++i)
-            refine_docs_.push_back(places[i].doc);
-        gather(*segments_[ordinal].segment, true, refine_docs_, scores.data() + first);
-        first += refine_docs_.size();
+        gathered_.clear();
+        for (std::size_t i = first; i < places.size() && places[i].segment == ordinal; ++i)
+            gathered_.push_back(places[i].doc);
+        gather(*segments_[ordinal].segment, refines_, gathered_, out.data() + first);
+        first += gathered_.size();
     }
 }
 
 std::span<const Hit> Scorer::finish() {
+    if (ranks_by_words()) return finish_with_words();
     if (refines_) {
-        refine();
+        std::vector<float>& scores = top_.cut(row_of());
+        gather_finest(top_.places(), scores);
         top_.narrow(k_);
     }
-    return top_.finish(row_of());
+    const std::vector<Hit>& best = top_.finish(row_of());
+    hits_.assign(best.begin(), best.end());
+    for (Hit& hit : hits_) hit.dense = hit.score;
+    return hits_;
+}
+
+// Bags lie anywhere in memory. All are fetched at once, before the vectors of the candidates are scored.
+std::span<const Hit> Scorer::finish_with_words() {
+    top_.cut(row_of());
+    const std::vector<TopK::Place>& places = top_.places();
+    for (const TopK::Place& place : places) warmed_ += segments_[place.segment].segment->bags.warm(place.doc);
+    gather_finest(places, dense_);
+    hits_.clear();
+    const auto row = row_of();
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        const auto [ordinal, doc] = places[i];
+        const float lexical = words_.score(segments_[ordinal].segment->bags, doc);
+        const float score = dense_[i] + weight_ * lexical;
+        if (score == score) hits_.push_back({score, ordinal, row(ordinal, doc), doc, dense_[i], lexical});
+    }
+    const std::size_t n = std::min(k_, hits_.size());
+    std::partial_sort(hits_.begin(), hits_.begin() + static_cast<std::ptrdiff_t>(n), hits_.end(), better);
+    hits_.resize(n);
+    return hits_;
 }
 
 void Scorer::scores(const Model& model, const Segment& segment, const float* query, bool refine,

@@ -29,10 +29,14 @@ void Weighing::weigh(std::span<const SegmentView> segments, std::span<const floa
     bins_.reset(*effort.benefit, scores);
     weigh_terms(segments, terms, effort.cut);
     choose_clusters(scores.size(), effort);
-    if (postings_.size() < segments.size()) postings_.resize(segments.size());
+    keeps_repeats_ = effort.lexical > 0;
+    if (postings_.size() < segments.size()) {
+        postings_.resize(segments.size());
+        repeats_.resize(segments.size());
+    }
     n_postings_.assign(bounded ? scores.size() : 0, 0);
     for (std::size_t s = 0; s < segments.size(); ++s)
-        find_postings(segments[s], terms, effort.per_doc, visited, postings_[s]);
+        find_postings(segments[s], terms, effort.per_doc, visited, postings_[s], repeats_[s]);
     if (bounded) fit_budget(segments, effort.budget);
 }
 
@@ -76,9 +80,10 @@ void Weighing::choose_clusters(std::size_t n_clusters, const Effort& effort) {
 }
 
 void Weighing::find_postings(const SegmentView& view, std::span<const std::uint32_t> terms, std::uint32_t per_doc,
-                             Visited& visited, std::vector<Posting>& postings) {
+                             Visited& visited, std::vector<Posting>& postings, std::vector<Repeat>& repeats) {
     const Segment& segment = *view.segment;
     postings.clear();
+    repeats.clear();
     visited.reserve(segment.n_docs);
     lists_.clear();
     for (const std::uint32_t t : by_rarity_) {
@@ -103,7 +108,11 @@ void Weighing::find_postings(const SegmentView& view, std::span<const std::uint3
                     cluster = segment.clusters.key(lookup.find(segment.clusters, doc));
                     bin = bins_.of(cluster);
                 }
-                if (bin >= reach || !visited.insert(doc)) return;
+                if (bin >= reach) return;
+                if (!visited.insert(doc)) {
+                    if (keeps_repeats_) repeats.push_back({doc, t});
+                    return;
+                }
                 postings.push_back({doc, t, bin, clustered && in_reach_[cluster] != 0});
                 if (!n_postings_.empty()) ++n_postings_[cluster];
             });

@@ -44,6 +44,14 @@ int main() {
     CHECK(!table.find(std::string_view("nobody")));
     CHECK(!table.find(std::int64_t{3}));
 
+    // Without rows, a document is its row.
+    std::sort(order.begin(), order.end(), [&](auto a, auto b) { return names[a] < names[b]; });
+    const auto packed_names = hi2::pack(order, 9);
+    table.rows = {};
+    table.by_id = {packed_names.data(), 9, n};
+    for (std::size_t row = 0; row < n; ++row)
+        CHECK(table.find(std::string_view(names[row])) == static_cast<hi2::Doc>(row));
+
     positions[1] = 1 << 30;
     CHECK_THROWS(table.text(hi2::kIdBlock), hi2::Damaged);
 }

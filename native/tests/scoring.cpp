@@ -67,7 +67,7 @@ int main() {
         }
         expected.resize(std::min(expected.size(), effort.k));
 
-        scorer.begin(w.model, {&view, 1}, query.data(), effort);
+        scorer.begin(w.model, {&view, 1}, query.data(), {}, 0, effort);
         scorer.score_range(0, range);
         scorer.score_documents(0, others);
         const auto hits = scorer.finish();

@@ -59,7 +59,7 @@ int main() {
                 hi2::SearchCost cost;
                 std::size_t expected_scored = 0;
                 const auto probed = searcher.admission().probe(w.model, query.data(), clusters);
-                const auto hits = searcher.search(w.model, {&live, 1}, query.data(), probed, list, effort, cost);
+                const auto hits = searcher.search(w.model, {&live, 1}, query.data(), probed, list, {}, effort, cost);
                 const auto expected = slow_search(w, query.data(), terms, clusters, effort, residual, expected_scored);
                 CHECK(cost.n_scored == expected_scored);
                 CHECK(cost.n_term_lists ==
@@ -78,18 +78,18 @@ int main() {
                 bounded.clusters = w.model.n_clusters;
                 bounded.budget = 1 + own() % 80;
                 hi2::SearchCost less;
-                searcher.search(w.model, {&live, 1}, query.data(), {}, list, bounded, less);
+                searcher.search(w.model, {&live, 1}, query.data(), {}, list, {}, bounded, less);
                 CHECK(less.n_scored > 0 && less.n_scored <= bounded.budget);
                 CHECK(less.n_term_lists == cost.n_term_lists);
                 bounded.budget = hi2::Effort::kNoBudget;
-                searcher.search(w.model, {&live, 1}, query.data(), {}, list, bounded, less);
+                searcher.search(w.model, {&live, 1}, query.data(), {}, list, {}, bounded, less);
                 std::size_t n_alive = 0;
                 for (std::size_t doc = 0; doc < w.segment.n_docs; ++doc) n_alive += w.alive[doc >> 3] >> (doc & 7) & 1;
                 CHECK(less.n_scored == n_alive);
                 std::size_t before = less.n_scored;
                 for (const float cut : {-4.0f, -2.0f, 0.0f, 3.0f}) {
                     bounded.cut = cut;
-                    searcher.search(w.model, {&live, 1}, query.data(), {}, list, bounded, less);
+                    searcher.search(w.model, {&live, 1}, query.data(), {}, list, {}, bounded, less);
                     CHECK(less.n_scored <= before);
                     before = less.n_scored;
                 }
@@ -98,7 +98,7 @@ int main() {
                 for (hi2::Doc doc = 0; doc < w.segment.n_docs; doc += 3)
                     if ((w.alive[doc >> 3] >> (doc & 7) & 1) != 0) some.push_back(doc);
                 const hi2::SegmentView only{&w.segment, w.alive.data(), some};
-                const auto chosen = searcher.search(w.model, {&only, 1}, query.data(), probed, list, effort, less);
+                const auto chosen = searcher.search(w.model, {&only, 1}, query.data(), probed, list, {}, effort, less);
                 CHECK(less.n_scored == some.size());
                 for (const hi2::Hit& hit : chosen) CHECK(hit.doc % 3 == 0);
             }
@@ -112,7 +112,7 @@ int main() {
     for (std::uint32_t i = 0; i < kTerms; ++i) every[i] = i;
     const auto search_all = [&](hi2::SearchCost& cost) {
         const auto probed = searcher.admission().probe(w.model, query.data(), 2);
-        searcher.search(w.model, {&live, 1}, query.data(), probed, every, {.per_doc = 9}, cost);
+        searcher.search(w.model, {&live, 1}, query.data(), probed, every, {}, {.per_doc = 9}, cost);
     };
     hi2::SearchCost before, after;
     search_all(before);
@@ -126,7 +126,7 @@ int main() {
 
     // So does a list whose length cannot be read, while a query weighs it.
     std::fill(w.blob.begin(), w.blob.end() - static_cast<std::ptrdiff_t>(hi2::kPadding), std::uint8_t{0xff});
-    CHECK_THROWS(searcher.search(w.model, {&live, 1}, query.data(), {}, every,
+    CHECK_THROWS(searcher.search(w.model, {&live, 1}, query.data(), {}, every, {},
                                  {.clusters = 5, .per_doc = 9, .benefit = hi2::Benefit{}}, ignored),
                  hi2::Damaged);
     std::copy(kept.begin(), kept.end(), w.blob.begin());

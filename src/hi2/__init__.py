@@ -5,7 +5,7 @@ from hi2.encoders import SentenceTransformerEncoder, StaticEncoder, register_enc
 from hi2.errors import Error, FormatError, InvalidParameter, Locked, MissingExtra, ReadOnly, UnsupportedVersion
 from hi2.filters.expression import column
 from hi2.index import HybridIndex
-from hi2.search.explain import Explanation
+from hi2.search.explanation import Explanation
 from hi2.selectors.clusters import ClusterSelector, KMeans
 from hi2.selectors.terms import BM25, TermSelector, TermWeights
 from hi2.store.trained_parts import Parts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,6 +30,9 @@ class Hits:
     ``hits[i]`` are the hits of the i-th query. With a filter ``complete`` says whether every document that passes was
     scored. With ``group_by`` ``groups`` holds the group of every hit.
 
+    A search that ranks by meaning and words returns both parts beside the scores: ``dense`` and ``lexical``. Either is
+    None where a search does not rank by it; the other is then the score.
+
     >>> import numpy as np
     >>> hits = Hits(np.array([7, 3]), np.array([0.9, 0.2], np.float32), n_scored=5, counts=2)
     >>> [(id, round(score, 1)) for id, score in hits]
@@ -43,6 +46,8 @@ class Hits:
     n_term_lists: Any = 0
     complete: Any = None
     groups: Array | None = None
+    dense: Floats | None = None
+    lexical: Floats | None = None
     #: Explains a document for one of the queries: (query, id) → Explanation.
     why: Callable[[int, Id], Any] | None = field(default=None, repr=False, compare=False)
 
@@ -67,8 +72,14 @@ class Hits:
             int(self.n_term_lists[i]),
             None if self.complete is None else bool(self.complete[i]),
             None if self.groups is None else self.groups[i, :count],
+            None if self.dense is None else self.dense[i, :count],
+            None if self.lexical is None else self.lexical[i, :count],
             None if why is None else lambda _, id: why(i, id),
         )
+
+    def ranked_by_words(self, *, complete: Any) -> Hits:
+        """Return these hits, whose scores are those of words alone."""
+        return replace(self, dense=None, lexical=self.scores, complete=complete)
 
     def explained_by(self, why: Callable[[int, Id], Any]) -> Hits:
         """Attach what explains these hits, and return them. Every search does this once, so nothing is copied."""

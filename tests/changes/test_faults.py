@@ -159,7 +159,8 @@ def test_a_full_disk_after_a_merge_loses_nothing(tmp_path):
 @pytest.mark.parametrize("limit", [0, 1000, 20_000])
 def test_a_full_disk_during_save_or_build_leaves_no_files_behind(tmp_path, limit):
     vectors, texts, ids = documents(0, 600)
-    index = hi2.HybridIndex.build(vectors, texts, ids=ids)
+    terms = hi2.BM25(tokenizer="wordpiece")  # whose definition is a large file
+    index = hi2.HybridIndex.build(vectors, texts, ids=ids, terms=terms)
 
     def work() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -167,7 +168,7 @@ def test_a_full_disk_during_save_or_build_leaves_no_files_behind(tmp_path, limit
         with pytest.raises(hi2.Error, match="Nothing was left behind"):
             index.save(tmp_path / "saved")
         with pytest.raises(hi2.Error, match="Nothing was left behind"):
-            hi2.HybridIndex.build(vectors, texts, ids=ids, path=tmp_path / "built")
+            hi2.HybridIndex.build(vectors, texts, ids=ids, terms=terms, path=tmp_path / "built")
         assert list(tmp_path.iterdir()) == []
 
     assert in_child(work) == 0

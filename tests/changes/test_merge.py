@@ -24,7 +24,7 @@ def test_a_merge_keeps_the_refine_codes(corpus):
     assert (before.scores == after.scores).all()
     position = {id: i for i, id in enumerate(corpus.ids)}
     exact = corpus.vectors[position[after.ids[0, 0]]] @ corpus.query_vectors[0]
-    assert after.scores[0, 0] == pytest.approx(exact, abs=1e-5)
+    assert after.dense[0, 0] == pytest.approx(exact, abs=1e-5)
 
 
 def test_a_merge_drops_the_deleted_and_keeps_the_order(small, corpus):

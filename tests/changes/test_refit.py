@@ -79,3 +79,17 @@ def test_parts_of_another_clustering_and_an_empty_index_are_refused(index, corpu
     index.delete(index.ids())
     with pytest.raises(hi2.Error, match="nothing to refit"):
         index.refit(own)
+
+
+def test_the_spread_of_dense_scores_is_that_of_the_documents_there_are(corpus):
+    """An index that began with one document knows nothing of it."""
+    kept = {"keep_text": True, "codec": hi2.Flat()}
+    index = hi2.HybridIndex.build(corpus.vectors[:1], corpus.texts[:1], ids=corpus.ids[:1], **kept)
+    assert index.model.evidence.spread == pytest.approx(0.1 * np.linalg.norm(corpus.vectors[0]), rel=1e-5)
+    index.add(corpus.vectors[1:300], corpus.texts[1:300], ids=corpus.ids[1:300])
+    at_once = hi2.HybridIndex.build(corpus.vectors[:300], corpus.texts[:300], ids=corpus.ids[:300], **kept)
+    refitted = index.refit().model.evidence
+    assert refitted.spread == pytest.approx(at_once.model.evidence.spread, rel=0.02)
+    np.testing.assert_allclose(refitted.center, at_once.model.evidence.center, atol=1e-4)
+    again = at_once.refit().model.evidence
+    assert again.spread == at_once.model.evidence.spread  # nothing came since: not a bit changes

@@ -35,3 +35,22 @@ def test_a_run_of_another_collection_is_refused(folder, tmp_path, line, said):
 def test_systems_and_measures_that_do_not_exist_are_refused(folder):
     refused("'nothing'", "eval", "--data", folder, "--system", "nothing")
     refused("'P@5'", "eval", "--data", folder, "--measures", "P@5")
+
+
+def test_only_listed_questions_are_reported(folder, tmp_path):
+    lists = {
+        "dev": {"split": "dev", "ids": [f"q{i}" for i in range(300, 330)]},
+        "test": {"split": "test", "ids": [f"q{i}" for i in range(350, 360)]},
+        "final": {"split": "test", "ids": [f"q{i}" for i in range(370, 390)]},
+    }
+    (tmp_path / "topics.json").write_text(json.dumps(lists))
+    given = ("eval", "--data", folder, "--measures", "R@100", "--questions", tmp_path)
+    built = (*given, "--vectors", folder / "given", "--system", "Flat")
+    measured = json.loads(run(*built, "--save-run", tmp_path / "run.txt").stdout)
+    assert measured["reported_on"] == "the test list of topics.json (10)"
+    assert measured["tuned_on"] == "the dev list of topics.json (30)"
+    judged = json.loads(run(*given, "--run", tmp_path / "run.txt").stdout)
+    assert (judged["queries"], judged["reported_on"]) == (10, "the test list of topics.json")
+    assert judged["measures"]["R@100"] == pytest.approx(measured["measures"]["R@100"])
+    assert json.loads(run(*built, "--final").stdout)["reported_on"] == "the final list of topics.json (20)"
+    refused("--questions", "eval", "--data", folder, "--final", "--run", tmp_path / "run.txt")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 
 from commands import run
 from hi2.cli.quickstart import stdlib_documents
@@ -11,10 +12,11 @@ from hi2.cli.quickstart import stdlib_documents
 
 def test_quickstart_answers():
     done = run("quickstart", "--no-interactive")
-    assert "agreement@10" in done.stdout
+    agreement = re.search(r"agreement@10 (0\.\d+)", done.stdout)
+    assert float(agreement[1]) > 0.95  # with brute force over the vectors, so words do not count
     assert "builtins.list.reverse" in done.stdout
     assert "threading.Thread.join" in done.stdout
-    assert "zipfile.ZipFile.infolist" in done.stdout
+    assert "zipfile.ZipInfo" in done.stdout
     done = run("quickstart", "--interactive", stdin="parse a [/json] document")  # the input ends without a newline
     assert "json." in done.stdout.split("Your turn")[1]
 

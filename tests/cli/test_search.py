@@ -84,3 +84,13 @@ def test_vectors_of_queries_are_read_as_rows(tmp_path):
 def test_a_query_is_given_in_one_way_only(index, tmp_path):
     (tmp_path / "q.txt").write_text("bread\n")
     refused("not both", "search", index, "bread", "--queries", tmp_path / "q.txt")
+
+
+def test_a_query_may_begin_with_a_sign(index):
+    plain = json.loads(run("search", index, "40 degrees bread", "-k", 1, "-f", "jsonl").stdout)
+    signed = json.loads(run("search", index, "-40 degrees bread", "-k", 1, "-f", "jsonl").stdout)
+    assert signed["hits"] == plain["hits"]
+    found = json.loads(run("search", index, "-bread flour water", "-k", 4, "-f", "jsonl", "--words").stdout)
+    assert "d2" not in [hit["id"] for hit in found["hits"]]
+    assert "d2" in run("explain", index, "-bread water", "d2", "--syntax").stdout
+    refused("No such option", "search", index, "-x")

@@ -30,6 +30,8 @@ def use(folder: Path, *, mmap: bool = True, write: bool = False, thorough: bool 
     attempts = [
         lambda: index.search(vectors, texts, k=90, clusters=6),
         lambda: index.search(vectors, texts, k=3, clusters=2, refine=0),
+        lambda: index.search(vectors, texts, k=3, lexical=0),
+        lambda: index.search(None, [*texts, "rare70x3 rare23x7"], k=90),
         lambda: index.explain(vectors[0], texts[0], id="doc-1"),
         lambda: index.get("doc-2"),
         index.ids,
@@ -43,6 +45,8 @@ def use(folder: Path, *, mmap: bool = True, write: bool = False, thorough: bool 
             lambda: index.search(vectors[0], texts[0], filter="n >= 3 and n < 60", k=50),
             lambda: index.search(vectors[0], texts[0], filter=["doc-1", "doc-2"], k=50),
             lambda: index.search(vectors[0], texts[0], group_by="n", k=5),
+            lambda: index.search(vectors[0], "+red -stone bird", syntax=True, lexical=1e6, k=50),
+            lambda: index.search(None, texts[0], filter="n < 9", k=50).explain(0),
             lambda: index.get(["doc-2", "doc-79"]),
             index.texts,
             index.health,
@@ -52,7 +56,8 @@ def use(folder: Path, *, mmap: bool = True, write: bool = False, thorough: bool 
         attempts += [
             lambda: index.delete(["doc-1", "doc-2"]),
             lambda: index.upsert(vectors[:1], ["red stone"], ids=["doc-4"], payload=[{"n": 4}]),
-            lambda: index.add(vectors[:1], ["blue bird"], ids=["new"], payload=[{"n": 5}]),
+            lambda: index.add(vectors[:1], ["blue bird unheardof"], ids=["new"], payload=[{"n": 5}]),
+            lambda: index.search(None, "unheardof"),
             index.merge,
             index.commit,
         ]
@@ -71,7 +76,7 @@ def use(folder: Path, *, mmap: bool = True, write: bool = False, thorough: bool 
 def named_files(folder: Path) -> list[Path]:
     """Return every file that the current manifest names, and the manifest itself."""
     manifest = json.loads((folder / "manifest.json").read_text())
-    files = [folder / "manifest.json", folder / manifest["drift"]["df"]["file"]]
+    files = [folder / "manifest.json", *(folder / own["file"] for own in drift_files(manifest))]
     for part in (manifest["model"], *manifest["segments"]):
         files += [folder / part["folder"] / name for name in part["files"]]
         if part.get("alive"):
@@ -79,9 +84,14 @@ def named_files(folder: Path) -> list[Path]:
     return sorted(files)
 
 
+def drift_files(manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the files of what was added since the fit: counts of terms, and words if there are any."""
+    return [own for own in (manifest["drift"]["df"], manifest["drift"]["words"]) if own is not None]
+
+
 def entries(manifest: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
     """Return what a manifest says about each file, by folder and name."""
-    found = {("", manifest["drift"]["df"]["file"]): manifest["drift"]["df"]}
+    found = {("", own["file"]): own for own in drift_files(manifest)}
     for part in (manifest["model"], *manifest["segments"]):
         found |= {(part["folder"], name): entry for name, entry in part["files"].items()}
         if part.get("alive"):

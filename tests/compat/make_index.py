@@ -1,8 +1,8 @@
 """Make the small index of the current format version that is kept as test data.
 
-    python tests/compat/make_index.py tests/compat/data/v2
+    python tests/compat/make_index.py tests/compat/data/v3
 
-Run it once per format version and commit the folder. Never run it again for an old version. ``v2.expected.json`` next
+Run it once per format version and commit the folder. Never run it again for an old version. ``v3.expected.json`` next
 to the folder holds what searches must find in the index.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer, models, pre_tokenizers
@@ -36,19 +37,37 @@ WORDS = [
 ]
 
 
-def small_index(path: Path) -> hi2.HybridIndex:
-    """Build an index with clusters, copies, terms, residual codes, a refine store, string ids, payload, deletions."""
-    rng = np.random.default_rng(7)
+def word_level() -> Tokenizer:
+    """A tokenizer of the library ``tokenizers`` that knows the words above."""
     tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate([*WORDS, "[UNK]"])}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    return tokenizer
+
+
+def documents() -> tuple[np.ndarray, list[str]]:
+    """Vectors and texts: some words are in many documents, some many times in one, and most in one alone."""
+    rng = np.random.default_rng(7)
     vectors = rng.standard_normal((80, 8)).astype(np.float32)
-    texts = [" ".join(rng.choice(WORDS, rng.integers(1, 9))) for _ in range(80)]
+    texts = []
+    for row in range(80):
+        often = [str(word) for word in rng.choice(WORDS, rng.integers(1, 9))]
+        repeated = [WORDS[row % len(WORDS)]] * (row % 3 * row)
+        texts.append(" ".join([*often, *repeated, *(f"rare{row}x{i}" for i in range(row % 40))]))
+    return vectors, texts
+
+
+def small_index(path: Path, tokenizer: Any = "english") -> hi2.HybridIndex:
+    """Build an index with clusters, copies, terms, notes, bags, residual codes, a refine store, string ids, payload.
+
+    Documents were added, which brought new words, and some were deleted.
+    """
+    vectors, texts = documents()
     index = hi2.HybridIndex.build(
         vectors[:60],
         texts[:60],
         ids=[f"doc-{i}" for i in range(60)],
         clusters=hi2.KMeans(6, copies=1, copy_margin=0.5),
-        terms=hi2.BM25(per_doc=5, tokenizer=tokenizer, gamma=0.9),
+        terms=hi2.BM25(per_doc=5, tokenizer=tokenizer),
         codec=hi2.OPQ(subspaces=4, bits=4, residual=True),
         refine=hi2.Flat(),
         payload=[{"n": i} for i in range(60)],
@@ -75,13 +94,20 @@ def queries() -> tuple[np.ndarray, list[str]]:
     ]
 
 
-def answers(index: hi2.HybridIndex) -> dict[str, list]:
-    hits = index.search(*queries(), k=8, clusters=2)
-    return {
-        "ids": hits.ids.tolist(),
-        "scores": [[float(s) for s in row] for row in hits.scores],
-        "n_scored": hits.n_scored.tolist(),
+def answers(index: hi2.HybridIndex) -> dict[str, Any]:
+    """What the queries find, and what their words alone find where documents have bags."""
+    found = {"hits": index.search(*queries(), k=8, clusters=2)}
+    if index.model.evidence is not None:
+        found["words"] = index.search(None, ["red bird", "rare70x3 rare70x3", "rare23x7 stone", "x"], k=8)
+    rows = {
+        name: {
+            "ids": [[id for id in row if id is not None] for row in hits.ids.tolist()],
+            "scores": [[score for score in row if score > -np.inf] for row in hits.scores.tolist()],
+            "n_scored": hits.n_scored.tolist(),
+        }
+        for name, hits in found.items()
     }
+    return rows.pop("hits") | rows
 
 
 if __name__ == "__main__":

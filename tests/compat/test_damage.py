@@ -130,6 +130,29 @@ def test_damaged_arrays_with_matching_checksums_do_not_crash(whole, tmp_path):
     assert not use(folder)
 
 
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_any_bytes_in_the_place_of_bags_do_no_harm(whole, tmp_path_factory, data):
+    """Checksums match. Every search that reads bags, and verify, must stay inside the file."""
+    folder = tmp_path_factory.mktemp("bags") / "index"
+    shutil.copytree(whole, folder)
+    bags = np.load(folder / "segment-000001" / "bags.npy")
+    offsets = np.load(folder / "segment-000001" / "bag_offsets.npy")
+    changed = np.frombuffer(data.draw(st.binary(min_size=0, max_size=400)), np.uint8)
+    at = data.draw(st.integers(0, len(bags)))
+    other = data.draw(st.sampled_from(["bags", "cut", "offsets"]))
+    if other == "bags":
+        bags[at : at + len(changed)] = changed[: len(bags) - at]
+    elif other == "cut":
+        bags = np.concatenate([bags[:at], changed])
+    else:
+        offsets[at % len(offsets) :][: len(changed)] = changed[: len(offsets) - at % len(offsets)]
+    damage.rewrite(folder, ("segment-000001", "bags.npy"), bags)
+    damage.rewrite(folder, ("segment-000001", "bag_offsets.npy"), offsets)
+    damage.use(folder)
+    shutil.rmtree(folder.parent)
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from compat.damage import entries, rewrite, use
-from compat.make_index import small_index
+from compat.make_index import small_index, word_level
 from rewriting import write_manifest
 
 #: Which lies are told by default; the slow run tells some 1,700 of them.
@@ -206,6 +206,19 @@ def test_some_lies_about_arrays_do_no_harm(whole, tmp_path):
 
 def test_some_lies_of_a_manifest_do_no_harm(whole, tmp_path):
     assert tell_manifest_lies(whole, tmp_path / "a", share=10 * SHARE) > 50
+
+
+def test_lies_about_a_tokenizer_of_the_library_do_no_harm(tmp_path):
+    small_index(tmp_path / "whole", word_level()).close()
+    shutil.copytree(tmp_path / "whole", tmp_path / "a")
+    original = (tmp_path / "whole" / "manifest.json").read_bytes()
+    harm = []
+    for number, (place, lie) in enumerate(array_lies(tmp_path / "whole")):
+        if place[1] == "tokenizer.json":
+            rewrite(tmp_path / "a", place, lie)
+            harm += attempt(tmp_path / "a", number, f"{lie!r}")
+            (tmp_path / "a" / "manifest.json").write_bytes(original)
+    assert harm == []
 
 
 @pytest.mark.slow

@@ -60,7 +60,7 @@ def test_bad_arguments_are_refused(corpus, static):
         hi2.HybridIndex.build(corpus.vectors, corpus.texts, encoder=static)
     with pytest.raises(hi2.InvalidParameter, match=r"'texts'.*at least one"):
         hi2.HybridIndex.build(texts=[], encoder=static)
-    index = hi2.HybridIndex.build(corpus.vectors, corpus.texts)
+    index = hi2.HybridIndex.build(corpus.vectors, corpus.texts, bags=False)
     with pytest.raises(hi2.InvalidParameter, match=r"'vectors'.*no encoder"):
         index.search("text alone")
     with pytest.raises(hi2.InvalidParameter, match=r"'vectors'.*texts are given too"):

@@ -53,7 +53,7 @@ def test_a_trusted_index_loads_its_sentence_transformers_model_again(tiny_model,
     for opened in (trusted.refit(hi2.Parts(index.model)), trusted):
         hits = opened.search(corpus.texts[3], k=1)
         assert hits.ids.tolist() == [corpus.ids[3]]
-        np.testing.assert_allclose(hits.scores, 1, atol=1e-4)
+        np.testing.assert_allclose(hits.dense, 1, atol=1e-4)
     name_encoder(tmp_path / "a", *EncoderIdentity.of(encoder).label, probe=[0.1] * 32)
     with pytest.raises(hi2.InvalidParameter, match="other vectors"):
         hi2.HybridIndex.open(tmp_path / "a", trust_encoder=True).search(corpus.texts[3])

@@ -9,6 +9,7 @@ from hi2.evaluation import experiment as lab
 from hi2.evaluation import trial
 from hi2.evaluation.experiment import _pareto_front, _systems_in_order
 from hi2.evaluation.inputs import Inputs
+from hi2.evaluation.measures import Measure
 from hi2.evaluation.plan import Plan
 from hi2.evaluation.results import Results, collect_lines
 from hi2.evaluation.task import load_task
@@ -103,6 +104,73 @@ def test_a_result_key_depends_on_vectors_questions_machine_and_inputs(folder, tm
         (tmp_path / "expansions.txt").write_text(text)
         keys.add(lab._result_key(POINTS, one, "DocT5", Inputs(tmp_path / "expansions.txt"), here))
     assert len(keys) == 6
+
+
+QUALITY = Plan(
+    "words",
+    "Words",
+    "quality",
+    ["BM25", "RRF (BM25, HNSW32)", "convex (BM25, Flat)", "hi2 Flat"],
+    ["nDCG@10", "R@100"],
+    against="hi2 Flat",
+    settings={"hi2 Flat": [{"clusters": [2, 8], "per_doc": 7}]},
+)
+
+
+def test_systems_at_their_best_are_measured_together_or_not_at_all(task, tmp_path, monkeypatch):
+    pytest.importorskip("scipy", reason="needs the extra 'lab'")
+    pytest.importorskip("bm25s", reason="needs the extra 'lab'")
+    measure = lab.measure_in_turns
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(lab, "measure_in_turns", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        measured(QUALITY, task, Results(tmp_path), Inputs(), SILENT)
+    assert Results(tmp_path).lines == []
+    monkeypatch.setattr(lab, "measure_in_turns", measure)
+    lines = measured(QUALITY, task, Results(tmp_path), Inputs(), SILENT)
+    assert [line["system"] for line in lines] == ["Flat", *QUALITY.systems]
+    assert len({line["together"] for line in lines}) == 1
+    for line in lines:
+        assert set(line["measures"]) == {"nDCG@10", "R@100"}
+        highest = max(one["nDCG@10"] for one in line["swept"])
+        (chosen,) = (one for one in line["swept"] if one["setting"] == line["setting"])
+        assert chosen["nDCG@10"] >= highest - 0.001
+        assert ("p" in line) == (line["system"] != "hi2 Flat")
+    assert {len(line["swept"]) for line in lines if line["system"] == "hi2 Flat"} == {2}
+    monkeypatch.setattr(lab, "measure_in_turns", interrupted)  # all is known: nothing is measured again
+    again = measured(QUALITY, task, Results(tmp_path), Inputs(), SILENT)
+    assert [line["key"] for line in again] == [line["key"] for line in lines]
+
+
+def test_another_set_of_systems_is_measured_anew_and_not_mixed_with_the_first(task, tmp_path):
+    pytest.importorskip("scipy", reason="needs the extra 'lab'")
+    pytest.importorskip("bm25s", reason="needs the extra 'lab'")
+    results = Results(tmp_path)
+    few = QUALITY.for_systems(["BM25", "hi2 Flat"])
+    measured(few, task, results, Inputs(), SILENT)
+    more = QUALITY.for_systems(["BM25", "hi2 Flat", "faiss HNSW32"])
+    lines = measured(more, task, results, Inputs(), SILENT)
+    assert len(results.lines) == 3 + 4
+    assert [line["system"] for line in lines] == ["Flat", *more.systems]
+    assert len({line["together"] for line in lines}) == 1
+    assert len({line["key"] for line in results.lines}) == 7
+
+
+def test_a_graph_inside_a_fusion_searches_at_the_goal_that_the_graph_alone_reaches(task, tmp_path):
+    pytest.importorskip("scipy", reason="needs the extra 'lab'")
+    pytest.importorskip("bm25s", reason="needs the extra 'lab'")
+    lines = measured(QUALITY, task, Results(tmp_path), Inputs(), SILENT)
+    (fused,) = (line for line in lines if line["system"] == "RRF (BM25, HNSW32)")
+    flat = trial.Trial.build(Inputs().system("Flat", task), task, threads=1)
+    graph = trial.Trial.build(Inputs().system("faiss HNSW32", task), task, threads=1)
+    questions = graph.tuning_questions
+    rows = graph.rows(questions, {"efSearch": fused["setting"]["efSearch"]}, 100)
+    reached = graph.values(questions, rows, Measure("R", 100)).mean()
+    assert reached >= 0.99 * flat.tuning_recall() - 0.01  # the graphs were built apart
+    assert len({one["setting"]["efSearch"] for one in fused["swept"]}) == 1
 
 
 def test_brute_force_and_hi2_are_measured_first():

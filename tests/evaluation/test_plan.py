@@ -9,11 +9,13 @@ from hi2.evaluation.plan import Plan, parse_toml
 from lab_plan import POINTS
 
 
-@pytest.mark.parametrize("name", ["main", "tradeoff", "ablation", "robustness", "codecs", "ivf-gap", "stress"])
+@pytest.mark.parametrize(
+    "name", ["main", "tradeoff", "ablation", "robustness", "codecs", "ivf-gap", "stress", "hybrid"]
+)
 def test_the_built_in_experiments_can_be_read(name):
     plan = Plan.load(name)
     assert plan.title
-    assert plan.kind in ("points", "curves", "stress")
+    assert plan.kind in ("points", "quality", "curves", "stress")
 
 
 @pytest.mark.parametrize(
@@ -39,6 +41,12 @@ def test_an_invalid_plan_is_refused(tmp_path, text, message):
         ('title="x"\nkind="points"\nsystems=["Flat"]\nmeasures=["R@10"]\naxis="ms"', "axis"),
         ('title="x"\nkind="points"\nsystems=["Flat"]\nmeasures=["Q@10"]', "Q@10"),
         ('title="x"\nkind="points"\nsystems=["Falt"]\nmeasures=["R@10"]', "Falt"),
+        ('title="x"\nkind="quality"\nsystems=["Flat"]\nmeasures=["R@10"]', "'choose'.*nDCG@10"),
+        ('title="x"\nkind="quality"\nsystems=["Flat"]\nmeasures=["nDCG@10"]\nchoose="best"', "best"),
+        ('title="x"\nkind="quality"\nsystems=["Flat"]\nmeasures=["nDCG@10"]\n[settings]\nFalt=[{a=1}]', "Falt"),
+        ('title="x"\nkind="quality"\nsystems=["Flat"]\nmeasures=["nDCG@10"]\n[settings]\nFlat={a=1}', "settings"),
+        ('title="x"\nkind="quality"\nsystems=["Flat"]\nmeasures=["nDCG@10"]\n[settings]\nFlat=[]', "settings"),
+        ('title="x"\nkind="quality"\nsystems=["Flat"]\nmeasures=["nDCG@10"]\nsettings=3', "settings"),
     ],
 )
 def test_a_users_experiment_is_checked_before_it_runs(text, message, tmp_path):
@@ -65,3 +73,14 @@ def test_a_plan_in_a_file_is_named_after_it(tmp_path):
     plan = Plan.load(str(tmp_path / "own.toml"))
     assert (plan.name, plan.kind, plan.axis, plan.goal) == ("own", "curves", "scored", 0.99)
     assert parse_toml("a = [1, 2]") == {"a": [1, 2]}
+
+
+def test_settings_of_a_system_are_all_combinations_of_each_table(tmp_path):
+    text = 'title="x"\nkind="quality"\nsystems=["hi2", "Flat"]\nmeasures=["nDCG@10"]\n[settings]\n'
+    (tmp_path / "own.toml").write_text(text + "hi2=[{clusters=[4, 8], per_doc=[5, 7], refine=2}, {clusters=0}]")
+    plan = Plan.load(str(tmp_path / "own.toml"))
+    assert plan.settings_of("hi2") == [
+        *({"clusters": c, "per_doc": p, "refine": 2} for c in (4, 8) for p in (5, 7)),
+        {"clusters": 0},
+    ]
+    assert plan.settings_of("Flat") is None

@@ -23,7 +23,7 @@ def test_a_report_shows_every_line_and_is_self_contained(task, tmp_path, kind, m
     def time_by_effort(self, questions, setting):  # so that the settings of a curve do not depend on the clock
         return np.full(len(questions.ids), 1e-3 * (1 + sum(setting.values()))), self.rows(questions, setting, trial.K)
 
-    monkeypatch.setattr(trial.Trial, "_time_searches", time_by_effort)
+    monkeypatch.setattr(trial.Trial, "time_searches", time_by_effort)
     plan = Plan("mine", "A <title>", kind, ["hi2 Flat", "DocT5"], ["R@100"], axis="scored", against="Flat")
     lines = measured(plan, task, Results(tmp_path), Inputs(), SILENT)
     page = write_report(plan, lines, tmp_path)
@@ -93,3 +93,33 @@ def test_a_curve_of_training_is_drawn():
     assert "<svg" in svg
     assert ">clusters<" in svg
     assert plot_curve(curve) == svg
+
+
+def test_a_report_of_systems_at_their_best_says_how_they_were_chosen(task, tmp_path):
+    pytest.importorskip("scipy", reason="needs the extra 'lab'")
+    pytest.importorskip("matplotlib", reason="needs the extra 'lab'")
+    pytest.importorskip("bm25s", reason="needs the extra 'lab'")
+    systems = ["BM25", "convex (BM25, HNSW32)", "hi2 Flat"]
+    plan = Plan("mine", "Mine", "quality", systems, ["nDCG@10", "R@100"], against="hi2 Flat")
+    lines = measured(plan, task, Results(tmp_path), Inputs(), SILENT)
+    page = write_report(plan, lines, tmp_path).read_text()
+    markdown = (tmp_path / "mine.md").read_text()
+    head = "| system | nDCG@10 | R@100 | ms, k = 10 | ms, k = 100 | bytes/doc | setting |"
+    assert head in markdown
+    for said in (
+        "the highest nDCG@10 on the tuning questions, the fastest of those within 0.001",
+        "reaches 99% of Flat's Recall@100",
+        "nDCG@10 from searches for 10 hits, R@100 from searches for 100 hits",
+        "the systems take turns of 100 questions",
+        f"{len(task.test.ids)} questions of test, tuned on 20% of train ({len(task.tune.ids)})",
+    ):
+        assert said in markdown
+    rows = markdown[markdown.index(head) :].split("\n")[2:6]
+    for line, row in zip(lines, rows, strict=True):
+        cells = row.strip("| ").split(" | ")
+        assert cells[0] == line["system"]
+        assert cells[1].strip("*") == f"{line['measures']['nDCG@10']:.3f}"
+        assert cells[3] == f"{line['milliseconds_by_k']['10']['p50']:.3f}"
+        assert cells[4] == f"{line['milliseconds_by_k']['100']['p50']:.3f}"
+    assert "median ms for one query, one thread, k = 10" in page
+    assert page.count(">nDCG@10<") >= 2  # the table and the axis of the plot

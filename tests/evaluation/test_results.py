@@ -78,3 +78,28 @@ def test_the_last_lines_of_a_system_count_and_other_measures_do_not(tmp_path):
     ):
         results.add([line(key, system, measures=measures)], {})
     assert [own["key"] for own in collect_lines(plan, results)] == ["1", "3"]
+
+
+def test_lines_written_together_are_seen_together(tmp_path, monkeypatch):
+    results = Results(tmp_path)
+    systems = [([line(key, key)], {"R@10": np.array([n])}) for n, key in enumerate(("Flat", "hi2"))]
+    results.add_together(systems)
+    again = Results(tmp_path)
+    assert [own["key"] for own in again.lines] == ["Flat", "hi2"]
+    assert again.values("hi2")["R@10"].tolist() == [1]
+
+    def fail(*_, **__):
+        raise OSError("full")
+
+    monkeypatch.setattr(np, "savez_compressed", fail)
+    with pytest.raises(OSError, match="full"):
+        results.add_together([([line("a", "a")], {}), ([line("b", "b")], {})])
+    assert Results(tmp_path).lines == again.lines
+
+
+def test_systems_that_took_turns_are_shown_with_each_other_only(tmp_path):
+    plan = Plan("mine", "Mine", "quality", ["hi2", "BM25"], ["R@10"])
+    results = Results(tmp_path)
+    results.add_together([([line(f"1{own}", own, together="1")], {}) for own in ("Flat", "hi2", "BM25")])
+    results.add_together([([line(f"2{own}", own, together="2")], {}) for own in ("Flat", "hi2")])
+    assert [own["key"] for own in collect_lines(plan, results)] == ["2Flat", "2hi2"]

@@ -36,6 +36,14 @@ def test_a_collection_must_have_tuning_questions_besides_test(folder, tmp_path):
         load_task(own, vectors=own / "given", progress=SILENT)
 
 
+def test_settings_may_be_chosen_on_fewer_questions_than_are_reported(folder, task):
+    few = load_task(folder, vectors=folder / "given", tune_limit=2, progress=SILENT)
+    assert (few.tune.ids, few.test.ids) == (task.tune.ids[:2], task.test.ids)
+    assert few.fingerprint != task.fingerprint
+    both = load_task(folder, vectors=folder / "given", limit=3, tune_limit=2, progress=SILENT)
+    assert (len(both.tune.ids), len(both.test.ids)) == (2, 3)
+
+
 def test_a_system_that_repeats_a_document_is_refused(task):
     with pytest.raises(hi2.InvalidParameter, match="twice"):
         task.gains(task.test, 0, [3, 4, 3])

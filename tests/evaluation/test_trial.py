@@ -28,7 +28,8 @@ def test_an_outcome_agrees_with_the_measures(task):
 def test_a_system_without_batch_search_has_no_throughput(task):
     pytest.importorskip("bm25s", reason="needs the extra 'lab'")
     fused = trial.Trial.build(Inputs().system("RRF (BM25, Flat)", task), task, threads=1)
-    outcome = fused.measure({"depth": 100}, [Measure("R", 100)], fused.rows(task.test, {"depth": 100}, 100))
+    setting = {"depth": 100, "constant": 60}
+    outcome = fused.measure(setting, [Measure("R", 100)], fused.rows(task.test, setting, 100))
     assert outcome.throughput is None
 
 
@@ -76,6 +77,40 @@ def test_questions_that_were_timed_are_not_searched_again(task, monkeypatch):
     n = len(task.test.ids)
     warm, passes = min(20, n), 3 * 3
     assert len(depths) == n + (warm + passes + n - 3) + n  # this test, the measure, this test again
+
+
+def test_a_part_is_tuned_by_itself_on_the_tuning_questions(task, monkeypatch):
+    pytest.importorskip("bm25s", reason="needs the extra 'lab'")
+    one = trial.Trial.build(Inputs().system("convex (BM25, HNSW32)", task), task, threads=1)
+    part, asked = one.peer.part.peer, []
+    sweep = [{"efSearch": 100}, {"efSearch": 2000}]
+    search = part.search
+    monkeypatch.setattr(part, "sweep", lambda: sweep)
+    monkeypatch.setattr(part, "search", lambda *given: asked.append(given[1]) or search(*given))
+    chosen = one.tune_part(0.0)
+    assert chosen in sweep
+    assert {setting["efSearch"] for setting in one.peer.sweep()} == {chosen["efSearch"]}
+    assert set(asked) == set(task.tune.texts)
+    asked.clear()
+    assert one.tune_part(0.0) == chosen
+    assert asked == []
+    flat = trial.Trial.build(Inputs().system("convex (BM25, Flat)", task), task, threads=1)
+    assert flat.tune_part(0.9) == {}
+
+
+def test_a_part_takes_the_setting_that_reaches_the_goal(task, monkeypatch):
+    pytest.importorskip("bm25s", reason="needs the extra 'lab'")
+    one = trial.Trial.build(Inputs().system("RRF (BM25, HNSW32)", task), task, threads=1)
+    monkeypatch.setattr(one.peer.part.peer, "sweep", lambda: [{"efSearch": n} for n in (1, 2000)])
+    narrow = one.peer.part.peer.search
+    # faiss searches with at least k candidates, so a narrow search is one that returns few.
+    monkeypatch.setattr(
+        one.peer.part.peer,
+        "search",
+        lambda vector, text, k, setting: narrow(vector, text, k, setting)[1 if setting["efSearch"] == 1 else 0 :],
+    )
+    flat = trial.Trial.build(Inputs().system("Flat", task), task, threads=1)
+    assert one.tune_part(0.99 * flat.tuning_recall()) == {"efSearch": 2000}
 
 
 def test_the_goal_is_measured_on_the_tuning_questions(task, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ import filing
 import hi2
 from hi2.ingest import documents as documents_module
 from hi2.ingest.documents import collect_terms, term_reader
+from hi2.selectors.terms import LearnedTerms
+from hi2.text.hashed_words import HashedWordTokenizer
 
 
 def test_running_out_of_integer_ids_is_an_error(corpus):
@@ -103,7 +106,7 @@ def test_a_reader_is_that_of_its_spec_or_its_fitted_selector(corpus):
     model = filing.model_of(corpus)
     assert term_reader(None) is None
     assert term_reader(model.terms).tokenizer is model.terms.tokenizer
-    assert term_reader(hi2.BM25(tokenizer=hi2.WordTokenizer(n_terms=512))).tokenizer.n_terms == 512
+    assert term_reader(hi2.BM25(tokenizer=HashedWordTokenizer(n_terms=512))).tokenizer.n_terms == 512
     with pytest.raises(hi2.InvalidParameter, match=r"'terms'.*BM25\(\.\.\.\)"):
         term_reader("BM25")
 
@@ -116,3 +119,22 @@ def test_terms_of_texts_alone_are_collected(corpus):
         collect_terms(reader, corpus.texts[:8], 9, filing.SILENT)
     with pytest.raises(hi2.InvalidParameter, match="given weights"):
         collect_terms(term_reader(hi2.TermWeights()), corpus.texts[:9], 9, filing.SILENT)
+
+
+def test_words_are_counted_where_scores_of_a_trained_scorer_are_given():
+    """The scores are of the terms that documents are filed under, not of the words they have."""
+    texts, weights = ["red red bird", "green stone"], [{"red": 1.5}, {"stone": 0.25}]
+    fitted = hi2.HybridIndex.build(np.eye(2), texts, terms=hi2.BM25(tokenizer="wordpiece")).model.terms
+    learned = replace(fitted, spec=LearnedTerms(), evidence=replace(fitted.evidence, noted=0, rare=0))
+    index = hi2.HybridIndex.build(np.eye(2), texts, terms=learned, term_weights=weights)
+    index.verify()
+    segment = index._index.state.snapshot.segments[0].segment
+    offsets, _, counts, lengths = segment.native.bags(segment.docs().astype(np.uint32))
+    assert [sorted(counts[: int(offsets[1])].tolist()), lengths.tolist()] == [[1, 2], [3, 2]]
+    assert len(segment.native.term_postings()[0]) == 2
+    with pytest.raises(hi2.InvalidParameter, match=r"'texts' parameter must be given: documents .* have bags"):
+        hi2.HybridIndex.build(np.eye(2), terms=learned, term_weights=weights)
+    assert len(index) == 2
+    with pytest.raises(hi2.InvalidParameter, match="'texts'"):
+        index.add(np.eye(2), term_weights=weights)
+    assert len(index) == 2

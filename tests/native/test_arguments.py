@@ -22,18 +22,22 @@ arrays = st.one_of(
 )
 
 
+#: How many arguments some functions take.
+N_ARGUMENTS = {
+    **{"pack": 2, "unpack": 3, "encode_lists": 5, "nearest": 4, "count_terms": 3, "top_terms": 4, "sort_strings": 2},
+    **{"encode_bags": 5, "Evidence": 7, "query_terms": 5},
+}
+
+
 @settings(max_examples=300, deadline=None)
 @given(
-    st.sampled_from(["pack", "unpack", "encode_lists", "nearest", "count_terms", "top_terms", "sort_strings"]),
+    st.sampled_from(list(N_ARGUMENTS)),
     st.data(),
 )
 def test_native_functions_check_their_arguments(name, data):
     function = getattr(_native, name)
-    n = {"pack": 2, "unpack": 3, "encode_lists": 5, "nearest": 4, "count_terms": 3, "top_terms": 4, "sort_strings": 2}[
-        name
-    ]
     with contextlib.suppress(TypeError, ValueError, hi2.FormatError):
-        function(*(data.draw(arrays) for _ in range(n)))
+        function(*(data.draw(arrays) for _ in range(N_ARGUMENTS[name])))
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +51,10 @@ def test_native_search_checks_its_arguments(index, corpus):
     offsets = np.zeros(3, np.uint64)
     numbers = {"k": 5, "clusters": 1, "terms": 1, "per_doc": 1, "depth": 0}
     good = (model, [(segment, None)], queries, offsets, none, _native.Effort(**numbers), 1)
-    _native.search(*good)
+    assert [len(part) for part in _native.search(*good)] == [2] * 6 + [0, 0]
+    by_words = _native.Effort(**numbers, lexical=0.5, words_depth=128)
+    words = (*good[:5], by_words, 1, np.array([0, 2, 3], np.uint64), np.array([1, 2, 2], np.uint32))
+    assert [part.shape for part in _native.search(*words)[6:]] == [(2, 5)] * 2
     for place, bad in [
         (2, queries[:, :5].copy()),
         (3, np.array([0, 5, 0], np.uint64)),
@@ -58,8 +65,11 @@ def test_native_search_checks_its_arguments(index, corpus):
         (1, [(segment, np.zeros(1, np.uint8))]),
         (1, [(3, None)]),
         (1, [segment]),
+        (7, np.array([0, 5, 0], np.uint64)),
+        (7, np.zeros(2, np.uint64)),
+        (8, np.zeros(1, np.float32)),
     ]:
-        arguments = list(good)
+        arguments = list(words)
         arguments[place] = bad
         with pytest.raises((ValueError, TypeError, RuntimeError)):
             _native.search(*arguments)
@@ -81,6 +91,10 @@ def test_native_search_checks_its_arguments(index, corpus):
         {"benefit": benefit, "budget": -1},
         {"cut": -1.0},
         {"budget": 10},
+        {"lexical": -1.0},
+        {"lexical": float("nan")},
+        {"lexical": float("inf")},
+        {"words_depth": -1},
     ]:
         with pytest.raises((ValueError, TypeError, RuntimeError)):
             _native.Effort(**{**numbers, **bad})

@@ -35,8 +35,15 @@ def test_an_array_of_unknown_purpose_is_counted(corpus):
 
 def test_bytes_per_document_stay_small(corpus):
     """Codes, id characters, text and model are not counted; the list directory is large for so small a collection."""
-    index = hi2.HybridIndex.build(corpus.vectors, corpus.texts, ids=corpus.ids, codec=hi2.PQ(5))
-    assert index.info()["bytes_per_doc"] - 5 < 45
+    parts = {"codec": hi2.PQ(5), "ids": corpus.ids}
+    bare = hi2.HybridIndex.build(corpus.vectors, corpus.texts, bags=False, **parts).info()
+    assert bare["bytes_per_doc"] - 5 < 45
+    assert "bags" not in bare["bytes"]
+    index = hi2.HybridIndex.build(corpus.vectors, corpus.texts, **parts)
+    n_terms = len(index.model.terms.spec.bags(index.model.terms.tokenizer, corpus.texts).terms)
+    size, notes = (index.info()["bytes"][part] for part in ("bags", "notes"))
+    assert n_terms / 2 < size < 1.5 * n_terms  # a term of a bag takes little more than a byte
+    assert index.info()["bytes_per_doc"] == pytest.approx(bare["bytes_per_doc"] + (size + notes) / len(index))
 
 
 def test_list_skew_is_measured(corpus):

@@ -60,11 +60,11 @@ def promised(index, vector, text, share):
 
 @pytest.mark.parametrize("share", SHARES)
 def test_adaptive_search_scores_the_documents_whose_chance_is_high_enough(corpus, index, share):
-    batch = index.search(corpus.query_vectors, corpus.query_texts, k=2000, adaptive=share, threads=2)
+    batch = index.search(corpus.query_vectors, corpus.query_texts, k=2000, adaptive=share, threads=2, lexical=0)
     sizes = set()
     for i, (vector, text) in enumerate(zip(corpus.query_vectors, corpus.query_texts, strict=True)):
         wanted = promised(index, vector, text, share)
-        alone = index.search(vector, text, k=2000, adaptive=share)
+        alone = index.search(vector, text, k=2000, adaptive=share, lexical=0)
         assert set(alone.ids.tolist()) == wanted
         assert alone.n_scored == len(wanted) == batch.n_scored[i]
         assert batch[i].ids.tolist() == alone.ids.tolist()
@@ -83,7 +83,7 @@ def test_a_chance_of_zero_scores_everything_and_a_chance_of_one_the_nearest_clus
 
 
 def test_terms_alone_and_clusters_alone_together_give_the_whole_search(corpus, index):
-    vector, text = corpus.query_vectors[1], corpus.query_texts[1]
+    vector, text = corpus.query_vectors[2], corpus.query_texts[2]
     whole = set(index.search(vector, text, k=2000, adaptive=0.01).ids.tolist())
     terms = set(index.search(vector, text, k=2000, adaptive=0.01, clusters=0).ids.tolist())
     clusters = set(index.search(vector, None, k=2000, adaptive=0.01).ids.tolist())
@@ -136,9 +136,9 @@ def test_adaptive_search_works_without_clusters_or_without_terms(corpus):
 def test_explain_says_how_far_a_list_was_opened(corpus, index):
     seen = set()
     for vector, text in zip(corpus.query_vectors, corpus.query_texts, strict=True):
-        scored = set(index.search(vector, text, k=2000, adaptive=0.02).ids.tolist())
+        scored = set(index.search(vector, text, k=2000, adaptive=0.02, lexical=0).ids.tolist())
         for id in corpus.ids[::61]:
-            why = index.explain(vector, text, id=id, adaptive=0.02)
+            why = index.explain(vector, text, id=id, adaptive=0.02, lexical=0)
             assert (why.outcome in ("found", "outscored")) == (id in scored)
             if why.outcome == "no shared list":
                 seen.add("A lower adaptive would reach it." in str(why))

@@ -63,7 +63,7 @@ def test_a_filter_passes_the_same_documents_as_plain_python(documents, index, te
     vectors, texts, payload = documents
     passing = [i for i, own in enumerate(payload) if RULES[text](own)]
     for k in (1, 20, 300):
-        hits = index.search(vectors[7], texts[7], k=k, filter=text)
+        hits = index.search(vectors[7], texts[7], k=k, filter=text, lexical=0)
         assert set(hits.ids.tolist()) <= set(passing)
         assert len(hits) == min(k, len(passing))
     if hits.complete:

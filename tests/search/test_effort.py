@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
+import numpy as np
 import pytest
 
 import hi2
 from hi2.arguments import MAX_K
 from hi2.errors import InvalidParameter
-from hi2.search.effort import DEFAULT_REFINE, resolve_effort, with_profile
+from hi2.search.effort import DEFAULT_LEXICAL, DEFAULT_REFINE, LARGEST_LEXICAL, resolve_effort, with_profile
 from hi2.selectors.terms import DEFAULT_QUERY_TERMS
 from hi2.state.benefit import DEFAULT_BENEFIT, Benefit
 from hi2.state.profile import Profile
@@ -52,11 +54,47 @@ def test_a_query_that_weighs_its_lists_may_open_every_cluster(index, given):
         ({"refine": -1}, "refine"),
         ({"budget": 0}, "budget"),
         ({"adaptive": 1.1}, "adaptive"),
+        *(({"lexical": bad}, "lexical") for bad in (-0.1, -1, math.nan, math.inf, -math.inf, 1e7, 10**5000)),
+        *(
+            ({"lexical": bad}, "lexical")
+            for bad in ("0.2", "", True, False, [0.2], np.array([0.2]), np.True_, 1j, b"1")
+        ),
     ],
 )
 def test_a_number_out_of_range_is_refused_by_its_name(index, given, name):
     with pytest.raises(InvalidParameter, match=f"'{name}'"):
         resolve_effort(index.model, **{"k": 1, **given})
+
+
+def test_words_count_by_default_where_there_are_bags_and_terms_are_opened(index, documents):
+    model = index.model
+    assert resolve_effort(model, k=1).lexical == DEFAULT_LEXICAL > 0
+    assert resolve_effort(model, k=1).spread == model.evidence.spread > 0
+    for given in ({"terms": 0}, {"per_doc": 0}, {"lexical": 0}):
+        assert resolve_effort(model, k=1, **given).lexical == 0
+    assert resolve_effort(model, k=1, terms=0, lexical=0.5).lexical == 0.5
+    bare = hi2.HybridIndex.build(documents[0], documents[1], bags=False, progress=False).model
+    assert (resolve_effort(bare, k=1).lexical, resolve_effort(bare, k=1, lexical=0).lexical) == (0, 0)
+    assert resolve_effort(bare, k=1).spread == 0
+
+
+@pytest.mark.parametrize("weight", [1, 0.3, np.float32(0.3), np.int64(2), LARGEST_LEXICAL, 1e-300, 0])
+def test_a_weight_is_any_number_from_zero(index, weight):
+    assert resolve_effort(index.model, k=1, lexical=weight).lexical == weight
+
+
+def test_a_weight_without_bags_is_refused_with_the_way_out(documents):
+    bare = hi2.HybridIndex.build(documents[0], documents[1], bags=False, progress=False)
+    clusters = hi2.HybridIndex.build(documents[0], terms=None, progress=False)
+    for own in (bare, clusters):
+        with pytest.raises(InvalidParameter, match=r"'lexical'.*no bags.*bags=True.*refit\(\).*0\.2"):
+            own.search(documents[0][0], documents[1][0], lexical=0.2)
+        assert own.search(documents[0][0], documents[1][0], lexical=0).lexical is None
+
+
+def test_bags_of_some_more_candidates_than_hits_are_read(index):
+    depths = [resolve_effort(index.model, k=k).words_depth for k in (1, 100, 107, 108, 1000)]
+    assert depths == [120, 120, 120, 121, 1125]
 
 
 def test_arguments_take_precedence_over_a_profile(index):

@@ -32,7 +32,8 @@ def test_search_equals_the_oracle(corpus, index, judge, clusters, per_doc, terms
     model = index.model
     labels = oracle.assign(corpus.vectors, model.clusters.anchors)
     filed = [side.chosen(doc, per_doc) for doc in range(len(corpus.texts))]
-    hits = index.search(corpus.query_vectors, corpus.query_texts, k=20, clusters=clusters, per_doc=per_doc, terms=terms)
+    effort = {"clusters": clusters, "per_doc": per_doc, "terms": terms}
+    hits = index.search(corpus.query_vectors, corpus.query_texts, k=20, lexical=0, **effort)
     for i, (vector, tokens) in enumerate(zip(corpus.query_vectors, queries, strict=True)):
         opened = oracle.probe(vector, model.clusters.centroids, clusters)
         wanted = oracle.candidates(labels, opened, filed, side.query(tokens, terms) if per_doc else [])
@@ -65,8 +66,10 @@ def test_a_lower_per_doc_at_search_equals_a_build_with_it(corpus, index, per_doc
         corpus.vectors, corpus.texts, ids=corpus.ids, clusters=index.model.clusters, terms=hi2.BM25(per_doc=per_doc)
     )
     for clusters in (0, 2):
-        at_search = index.search(corpus.query_vectors, corpus.query_texts, clusters=clusters, per_doc=per_doc)
-        at_build = small.search(corpus.query_vectors, corpus.query_texts, clusters=clusters)
+        at_search = index.search(
+            corpus.query_vectors, corpus.query_texts, clusters=clusters, per_doc=per_doc, lexical=0
+        )
+        at_build = small.search(corpus.query_vectors, corpus.query_texts, clusters=clusters, lexical=0)
         assert (at_search.ids == at_build.ids).all()
         assert (at_search.scores == at_build.scores).all()
         assert (at_search.n_scored == at_build.n_scored).all()
@@ -78,7 +81,7 @@ def test_agreement_never_falls_with_more_clusters_or_a_higher_per_doc(corpus, in
     position = {id: i for i, id in enumerate(corpus.ids)}
 
     def agreement(**search):
-        hits = index.search(corpus.query_vectors, corpus.query_texts, k=10, **search)
+        hits = index.search(corpus.query_vectors, corpus.query_texts, k=10, lexical=0, **search)
         return [len(best[i] & {position[id] for id in row if id is not None}) for i, row in enumerate(hits.ids)]
 
     steps = [agreement(clusters=c, per_doc=p) for c, p in [(0, 1), (1, 1), (1, 5), (4, 5), (4, 15), (30, 15)]]
@@ -122,7 +125,7 @@ def test_an_index_works_without_clusters_or_without_terms(corpus):
 def test_cosine_normalises_documents_and_queries(corpus):
     lengths = np.linspace(0.5, 9, len(corpus.vectors), dtype=np.float32)[:, None]
     cosine = hi2.HybridIndex.build(corpus.vectors * lengths, corpus.texts, metric="cosine")
-    hits = cosine.search(corpus.query_vectors * 3, corpus.query_texts, k=5)
+    hits = cosine.search(corpus.query_vectors * 3, corpus.query_texts, k=5, lexical=0)
     exact = corpus.vectors @ corpus.query_vectors.T
     np.testing.assert_allclose(hits.scores[:, 0], exact[hits.ids[:, 0], np.arange(len(hits))], atol=1e-5)
 
@@ -140,13 +143,14 @@ def test_a_deep_refine_makes_a_coarse_codec_exact(corpus, index, codec):
         codec=codec,
         refine=hi2.Flat(),
     )
-    exact = index.search(corpus.query_vectors, corpus.query_texts, k=10)
-    deep = coarse.search(corpus.query_vectors, corpus.query_texts, k=10, refine=1000)
+    asked = {"k": 10, "lexical": 0}
+    exact = index.search(corpus.query_vectors, corpus.query_texts, **asked)
+    deep = coarse.search(corpus.query_vectors, corpus.query_texts, refine=1000, **asked)
     assert (deep.ids == exact.ids).all()
     assert (deep.scores == exact.scores).all()
-    raw = coarse.search(corpus.query_vectors, corpus.query_texts, k=10, refine=0)
+    raw = coarse.search(corpus.query_vectors, corpus.query_texts, refine=0, **asked)
     assert (raw.ids != exact.ids).any()
-    shallow = coarse.search(corpus.query_vectors, corpus.query_texts, k=10, refine=2)
+    shallow = coarse.search(corpus.query_vectors, corpus.query_texts, refine=2, **asked)
     overlap = [len(set(a) & set(b)) for a, b in zip(shallow.ids, exact.ids, strict=True)]
     assert np.mean(overlap) > np.mean([len(set(a) & set(b)) for a, b in zip(raw.ids, exact.ids, strict=True)])
 
@@ -156,8 +160,8 @@ def test_refine_takes_its_candidates_from_the_codec_alone(corpus, index):
     coarse = hi2.HybridIndex.build(
         corpus.vectors, corpus.texts, ids=corpus.ids, codec=hi2.PQ(subspaces=5), refine=hi2.Flat()
     )
-    raw = coarse.search(corpus.query_vectors, corpus.query_texts, k=10, refine=0)
-    one = coarse.search(corpus.query_vectors, corpus.query_texts, k=10, refine=1)
+    raw = coarse.search(corpus.query_vectors, corpus.query_texts, k=10, refine=0, lexical=0)
+    one = coarse.search(corpus.query_vectors, corpus.query_texts, k=10, refine=1, lexical=0)
     for a, b in zip(raw.ids, one.ids, strict=True):
         assert set(a) == set(b)
     assert (np.diff(one.scores, axis=1) <= 0).all()

@@ -90,3 +90,36 @@ def test_searches_that_skip_terms_are_not_counted(documents, index):
     assert copy.info()["searches"]["with_text"] == 0
     copy.search(vectors[0], texts[0])
     assert copy.info()["searches"]["with_text"] == 1
+
+
+def test_a_weight_of_words_without_text_is_refused(documents, index):
+    vectors, texts, _ = documents
+    for given in (vectors[0], vectors[:3]):
+        with pytest.raises(InvalidParameter, match=r"'lexical'.*0 for a query without text.*0\.5"):
+            index.search(given, lexical=0.5)
+        assert index.search(given).lexical is None
+        assert index.search(given, lexical=0).lexical is None
+    assert index.search(vectors[:2], [texts[0], None], lexical=0.5).lexical[0].any()
+
+
+def test_text_alone_is_ranked_by_words_whatever_they_weigh_beside_vectors(documents, index):
+    _, texts, _ = documents
+    with pytest.raises(InvalidParameter, match=r"'lexical'.*left out for text alone"):
+        index.search(None, texts[0], lexical=0)
+    expected = index.search(None, texts[0])
+    assert index.search(None, texts[0], lexical=3).scores.tolist() == expected.scores.tolist()
+
+
+@pytest.mark.parametrize("bad", [-1, float("nan"), float("inf"), "0.2", True])
+def test_a_bad_weight_is_refused_on_every_road(documents, index, bad):
+    vectors, texts, _ = documents
+    for call in (
+        lambda: index.search(vectors[0], texts[0], lexical=bad),
+        lambda: index.search(vectors[:2], texts[:2], lexical=bad),
+        lambda: index.search(vectors[0], lexical=bad),
+        lambda: index.search(None, texts[0], lexical=bad),
+        lambda: index.search(vectors[0], texts[0], lexical=bad, filter=[3], offset=2),
+        lambda: index.explain(vectors[0], texts[0], id=0, lexical=bad),
+    ):
+        with pytest.raises(InvalidParameter, match="'lexical'"):
+            call()

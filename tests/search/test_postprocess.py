@@ -32,11 +32,11 @@ def test_hits_below_the_minimum_score_are_left_out(documents, index):
 
 def test_grouping_returns_the_best_hit_of_each_group(documents, index):
     vectors, texts, payload = documents
-    whole = index.search(vectors[4], texts[4], k=len(texts), clusters=1000)
+    whole = index.search(vectors[4], texts[4], k=len(texts), clusters=1000, lexical=0)
     best: dict[object, int] = {}
     for id, _ in whole:
         best.setdefault(payload[id]["author"], id)
-    found = index.search(vectors[4], texts[4], k=35, clusters=1000, group_by="author")
+    found = index.search(vectors[4], texts[4], k=35, clusters=1000, lexical=0, group_by="author")
     assert found.ids.tolist() == list(best.values())[:35]
     assert found.groups.tolist() == list(best)[:35]
     assert None in best  # documents without an author form one group

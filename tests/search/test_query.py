@@ -52,23 +52,33 @@ def test_an_effort_without_terms_opens_none(corpus, index, given):
     assert queries.offsets.tolist() == [0] * 5
 
 
-def test_text_alone_is_encoded():
+def test_text_alone_is_encoded(corpus, index):
+    model = index.model
+
     def encoder(texts):
         return np.array([[len(text)] * 40 for text in texts], np.float32)
 
-    vector, text = encode_texts("four", None, lambda: encoder, 40)
+    vector, text = encode_texts("four", None, lambda: encoder, model)
     assert (vector.shape, vector[0], text) == ((40,), 4.0, "four")
-    vectors, texts = encode_texts(["a", "bcd"], None, lambda: encoder, 40)
+    vectors, texts = encode_texts(["a", "bcd"], None, lambda: encoder, model)
     assert (vectors.shape, vectors[:, 0].tolist(), texts) == ((2, 40), [1.0, 3.0], ["a", "bcd"])
     given = np.ones(40)
-    assert encode_texts(given, "text", lambda: pytest.fail("not needed"), 40) == (given, "text")
+    assert encode_texts(given, "text", lambda: pytest.fail("not needed"), model) == (given, "text")
     for said, bad in [
-        ("no encoder", ("text", None, lambda: None)),
         ("given too", ("text", "more", lambda: encoder)),
         ("dimension 7", ("text", None, lambda: lambda texts: np.ones((len(texts), 7)))),
     ]:
         with pytest.raises(InvalidParameter, match=said):
-            encode_texts(*bad, 40)
+            encode_texts(*bad, model)
+
+
+def test_text_that_nothing_encodes_is_ranked_by_its_words_where_there_are_bags(corpus, index):
+    assert encode_texts("text", None, lambda: None, index.model) == (None, "text")
+    assert encode_texts(["one", "two"], None, lambda: None, index.model) == (None, ["one", "two"])
+    assert encode_texts(None, "text", lambda: pytest.fail("not needed"), index.model) == (None, "text")
+    bare = hi2.HybridIndex.build(corpus.vectors[:9], corpus.texts[:9], bags=False)
+    with pytest.raises(InvalidParameter, match=r"no encoder.*refit\(\)"):
+        encode_texts("text", None, lambda: None, bare.model)
 
 
 def test_one_query_and_a_batch_are_told_apart(corpus, index):

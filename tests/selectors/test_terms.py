@@ -40,15 +40,17 @@ def test_a_short_document_is_not_filed_under_all_its_terms(fitted):
 
 
 def test_a_short_query_opens_all_its_terms_once(fitted):
-    _, terms = fitted.query_terms(["the index of the index"], 32)
+    _, terms, _, words = fitted.query_terms(["the index of the index"], 32)
     assert [fitted.tokenizer.name(t) for t in terms.tolist()] == ["the", "index", "of"]
+    assert words.tolist() == terms.tolist()
 
 
 def test_a_long_query_opens_the_terms_with_the_highest_means(fitted, judge):
     text = "the sqlite database of a compressed archive in the thread pool"
     tokens = [fitted.tokenizer.number(t) for t in fitted.tokenizer.tokens(text)]
-    _, terms = fitted.query_terms([text], 4)
+    _, terms, _, words = fitted.query_terms([text], 4)
     assert terms.tolist() == judge.query(tokens, 4)
+    assert words.tolist() == [t for t in dict.fromkeys(tokens) if t is not None]  # all of them rank
     assert not {"the", "of", "a", "in"} & {fitted.tokenizer.name(t) for t in terms.tolist()}
 
 
@@ -141,10 +143,11 @@ def test_given_weights_are_not_capped_at_half_of_the_terms(fitted):
 
 def test_a_fitted_selector_does_not_keep_the_tokenizer_in_its_spec(fitted):
     assert fitted.spec.tokenizer is None
-    assert repr(fitted.spec) == repr(hi2.BM25())
+    assert repr(fitted.spec) == repr(hi2.BM25(tokenizer=None))
 
 
 def test_queries_without_text_open_no_terms(fitted):
-    offsets, opened = fitted.query_terms([None, "index", ""], 32)
-    assert offsets.tolist() == [0, 0, 1, 1]
+    offsets, opened, word_offsets, words = fitted.query_terms([None, "index", ""], 32)
+    assert offsets.tolist() == word_offsets.tolist() == [0, 0, 1, 1]
+    assert opened.tolist() == words.tolist()
     assert fitted.tokenizer.name(int(opened[0])) == "index"

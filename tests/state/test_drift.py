@@ -51,6 +51,12 @@ def model(corpus):
     return filing.model_of(corpus)
 
 
+@pytest.fixture(scope="module")
+def pieces(corpus):
+    """A model with a vocabulary of terms that no document has."""
+    return filing.model_of(corpus, terms=hi2.BM25(per_doc=5, tokenizer="wordpiece"))
+
+
 def report(model, texts):
     bags = model.terms.spec.bags(model.terms.tokenizer, texts)
     return Added().plus(len(texts), bags, model.n_terms).report(model)
@@ -64,7 +70,8 @@ def test_the_same_documents_have_not_moved(corpus, model):
     assert found["average_length"] == pytest.approx(1)
 
 
-def test_other_terms_and_lengths_have_moved(corpus, model):
+def test_other_terms_and_lengths_have_moved(corpus, pieces):
+    model = pieces
     unseen = [model.terms.tokenizer.name(int(term)) for term in np.flatnonzero(model.terms.df == 0)]
     words = [word for word in unseen if word.isalpha() and len(word) > 4][:5]
     found = report(model, [" ".join(words)] * 2)
@@ -72,6 +79,12 @@ def test_other_terms_and_lengths_have_moved(corpus, model):
     assert found["unseen_terms"] == 5
     assert found["average_length"] == pytest.approx(5 / model.terms.average_length)
     assert 0 < report(model, [*corpus.texts, " ".join(words)])["df"] < 0.1
+
+
+def test_words_that_were_added_have_moved(corpus):
+    model = filing.model_of(corpus)
+    found = report(model, ["hippopotamus giraffe", "hippopotamus"])
+    assert (found["df"], found["unseen_terms"]) == (pytest.approx(1), 2)
 
 
 def test_without_terms_only_documents_are_counted(corpus, model):

@@ -14,6 +14,7 @@ from hi2.state.drift import Added
 from hi2.state.index_state import State
 from hi2.state.model import Model
 from hi2.state.snapshot import EMPTY
+from hi2.text.hashed_words import HashedWordTokenizer
 
 LARGEST = 1e16
 
@@ -22,6 +23,9 @@ def state_of(corpus, model, n=60):
     texts = corpus.texts[:n] if model.terms is not None else None
     segment = filing.file(model, corpus.vectors[:n], texts, ids=corpus.ids[:n])
     return State(model, EMPTY.plus(segment), Added(), 0, keep_text=False)
+
+
+WORDPIECE = hi2.BM25(per_doc=5, tokenizer="wordpiece")
 
 
 def effort(**changes):
@@ -42,7 +46,7 @@ def test_readers_answer_a_vector_with_or_without_text(corpus):
 
 @pytest.mark.parametrize("around", ["[SEP] {}", "{}[MASK]", "[[CLS]]{}\u302e \U0001d165\u302e [sep]"])
 def test_a_reader_answers_texts_with_special_words_and_marks(corpus, around):
-    state = state_of(corpus, filing.model_of(corpus))
+    state = state_of(corpus, filing.model_of(corpus, terms=WORDPIECE))
     found = state.reader.search(corpus.vectors[3], around.format(corpus.texts[3]), effort(terms=1000), LARGEST)
     alone = state.reader.search(corpus.vectors[3], corpus.texts[3], effort(terms=1000), LARGEST)
     assert found is not None
@@ -50,14 +54,31 @@ def test_a_reader_answers_texts_with_special_words_and_marks(corpus, around):
     assert found[3] >= alone[3] > 0
 
 
-@pytest.mark.parametrize("terms", [None, hi2.BM25(per_doc=5, tokenizer=hi2.WordTokenizer())], ids=["none", "words"])
+def test_a_reader_answers_texts_whose_words_were_read_before(corpus):
+    """Words are looked up natively; one that was never read is left to the tokenizer."""
+    state = state_of(corpus, filing.model_of(corpus))
+    assert state.reader.search(corpus.vectors[3], corpus.texts[3], effort(), LARGEST)[0][0] == corpus.ids[3]
+    text, unknown = f"tuplings {corpus.texts[3]}", f"hippopotamus {corpus.texts[3]}"
+    for _ in range(2):
+        assert state.reader.search(corpus.vectors[3], unknown, effort(), LARGEST) is None
+        state.model.terms.tokenizer.encode([unknown])  # the word may be that of a document later
+    assert state.reader.search(corpus.vectors[3], text, effort(), LARGEST) is None
+    state.model.terms.tokenizer.encode([text])  # its stem is a word of the documents
+    found = state.reader.search(corpus.vectors[3], text, effort(), LARGEST)
+    assert found[0] == state.reader.search(corpus.vectors[3], corpus.texts[3], effort(), LARGEST)[0]
+
+
+HASHED = hi2.BM25(per_doc=5, tokenizer=HashedWordTokenizer(n_terms=1000))
+
+
+@pytest.mark.parametrize("terms", [None, HASHED], ids=["none", "hashed words"])
 def test_without_a_native_tokenizer_the_reader_takes_vectors_alone(corpus, terms):
     state = state_of(corpus, filing.model_of(corpus, terms=terms))
     assert state.reader is state.vector_reader
 
 
 def test_the_tokenizer_is_parsed_by_the_first_query_with_text(corpus):
-    model = filing.model_of(corpus)
+    model = filing.model_of(corpus, terms=WORDPIECE)
     state = state_of(corpus, Model.from_arrays(*model.to_arrays()), n=10)
     fresh = replace(state, model=Model.from_arrays(*model.to_arrays()))
     assert fresh.vector_reader.search(corpus.vectors[0], None, effort(), LARGEST) is not None

@@ -18,7 +18,8 @@ from hi2.store.manifest import serialise
 
 def test_a_replaced_tokenizer_is_refused(corpus, tmp_path):
     """Even if its checksum in the manifest is corrected: the terms were made with another tokenizer."""
-    index = hi2.HybridIndex.build(corpus.vectors[:50], corpus.texts[:50], path=tmp_path / "a")
+    terms = hi2.BM25(tokenizer="wordpiece")
+    index = hi2.HybridIndex.build(corpus.vectors[:50], corpus.texts[:50], terms=terms, path=tmp_path / "a")
     index.close()
     path = tmp_path / "a" / "model" / "tokenizer.json"
     other = path.read_bytes().replace(b'"lowercase":true', b'"lowercase":null')
@@ -45,7 +46,9 @@ MODELS = {
     "clusters and terms": {},
     "clusters alone": {"terms": None},
     "terms alone": {"clusters": None},
-    "words": {"terms": hi2.BM25(3, gamma=0.9, tokenizer=hi2.WordTokenizer(n_terms=500))},
+    "WordPiece": {"terms": hi2.BM25(5, tokenizer="wordpiece")},
+    "no bags": {"bags": False},
+    "words": {"terms": hi2.BM25(3, gamma=0.9, tokenizer=hi2.WordTokenizer())},
     "refine": {"codec": hi2.PQ(5, bits=4, residual=True), "refine": hi2.SQ8(residual=True)},
     "copies": {"clusters": hi2.KMeans(9, copies=2), "codec": hi2.RaBitQ(bits=2), "refine": hi2.Half()},
     "an encoder": {"encoder": EncoderIdentity("Mine", "folder", (1.0,) * 40), "metric": "cosine"},
@@ -68,6 +71,10 @@ def test_a_model_returns_from_its_arrays_as_it_was(model, corpus):
     assert again.fingerprint == model.fingerprint
     assert again.specs() == model.specs()
     assert again.encoder == model.encoder
+    assert (again.evidence is None) == (model.evidence is None)
+    if model.evidence is not None:
+        assert again.evidence.to_json() == model.evidence.to_json()
+        np.testing.assert_array_equal(again.evidence.df, model.evidence.df)
     assert (again.dim, again.metric) == (model.dim, model.metric)
     assert (again.n_clusters, again.n_terms, again.per_doc) == (model.n_clusters, model.n_terms, model.per_doc)
     np.testing.assert_array_equal(again.codec.encode(corpus.vectors), model.codec.encode(corpus.vectors))
@@ -105,7 +112,8 @@ def test_moved_centroids_and_gains_are_stored(corpus):
 
 
 def test_sides_that_are_left_out_count_nothing(corpus):
-    clusters, terms = (filing.model_of(corpus, **{name: None}) for name in ("terms", "clusters"))
+    clusters = filing.model_of(corpus, terms=None)
+    terms = filing.model_of(corpus, clusters=None, terms=hi2.BM25(per_doc=5, tokenizer="wordpiece"))
     assert (clusters.n_clusters, clusters.n_terms, clusters.per_doc) == (4, 0, 0)
     assert (terms.n_clusters, terms.n_terms, terms.per_doc) == (0, 30522, 5)
     assert clusters.specs()["terms"] is None
@@ -167,3 +175,11 @@ def test_a_model_without_a_codec_is_refused(corpus):
     del description["codec"]
     with pytest.raises(hi2.FormatError, match="no codec"):
         Model.from_arrays(description, arrays)
+
+
+def test_a_dictionary_of_another_size_is_refused(corpus):
+    description, arrays = stored(filing.model_of(corpus))
+    other = hi2.WordTokenizer("english")
+    other.encode(["three other words"], learn=True)
+    with pytest.raises(hi2.FormatError, match=r"its dictionary has 3 words, not \d{4}"):
+        Model.from_arrays(description, arrays | other.arrays(3))

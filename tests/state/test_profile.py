@@ -21,6 +21,7 @@ PROFILES = st.builds(
     per_doc=COUNTS,
     refine=COUNTS,
     adaptive=st.none() | st.floats(0, 1),
+    lexical=st.none() | st.floats(0, 1e6),
     benefit=st.builds(Benefit, *[st.floats(-50, 50)] * 7),
     promise=st.dictionaries(st.text(max_size=5), st.integers() | st.floats(allow_nan=False, allow_infinity=False)),
     model=st.text(max_size=5),
@@ -36,8 +37,8 @@ def test_a_profile_returns_from_json_as_it_was(profile):
 
 
 def test_only_what_is_set_is_an_argument():
-    profile = Profile(clusters=0, adaptive=0.5, promise={"recall": 0.9}, model="x")
-    assert profile.arguments() == {"clusters": 0, "adaptive": 0.5}
+    profile = Profile(clusters=0, adaptive=0.5, lexical=0.0, promise={"recall": 0.9}, model="x")
+    assert profile.arguments() == {"clusters": 0, "adaptive": 0.5, "lexical": 0.0}
     assert Profile().arguments() == {}
 
 
@@ -47,6 +48,7 @@ def test_only_what_is_set_is_an_argument():
         *({"terms": value} for value in (1.5, True, float("inf"))),
         *({"benefit": value} for value in ([0.0] * 8, "words", [10**309] * 7)),
         *({"adaptive": value} for value in ("x", "0.5", True, float("nan"))),
+        *({"lexical": value} for value in ("x", "0.5", True, -0.1, float("nan"), float("inf"), 10**309, [0.2])),
         *({"promise": value} for value in (3, {"index_documents": "x"})),
     ],
 )
@@ -55,7 +57,13 @@ def test_json_that_is_no_profile_is_refused(change):
         Profile.from_json({**Profile().to_json(), **change})
 
 
-@pytest.mark.parametrize("name", sorted(Profile().to_json()))
+def test_a_profile_without_a_weight_of_words_ranks_by_vectors_alone():
+    stored = Profile(clusters=3).to_json()
+    del stored["lexical"]
+    assert Profile.from_json(stored).arguments() == {"clusters": 3, "lexical": 0.0}
+
+
+@pytest.mark.parametrize("name", sorted({*Profile().to_json()} - {"lexical"}))
 def test_json_without_a_part_of_a_profile_is_refused(name):
     stored = Profile().to_json()
     del stored[name]

@@ -11,7 +11,7 @@ import pytest
 import hi2
 from hi2 import _native
 from hi2.data import spool
-from hi2.text.bags import BagCollector, count, max_score_per_term, weigh
+from hi2.text.bags import BagCollector, Bags, count, max_score_per_term, weigh
 
 
 class Csr:
@@ -174,3 +174,13 @@ def test_a_term_gets_the_highest_score_of_its_tokens():
     bags = max_score_per_term(tokens, np.array([4, 0, 2]), scores, dropped)
     assert [row(bags, i) for i in range(3)] == [{3: 5.0}, {}, {1: 2.0}]
     assert bags.lengths.tolist() == [4, 0, 1]  # tokens that are terms, also those without a score
+
+
+def test_terms_beyond_a_number_can_be_left_out():
+    bags = Bags(
+        np.array([0, 2, 2, 5], np.uint64), np.uint32([1, 7, 0, 3, 9]), np.uint32([1, 2, 3, 4, 5]), np.uint32([3, 0, 12])
+    )
+    some = bags.below(7)
+    assert (some.offsets.tolist(), some.terms.tolist(), some.values.tolist()) == ([0, 1, 1, 3], [1, 0, 3], [1, 3, 4])
+    assert some.lengths is bags.lengths
+    assert bags.below(10) is bags

@@ -10,6 +10,7 @@ from tokenizers import Tokenizer, models
 
 import hi2
 import malformed_tokenizers as malformed
+from hi2.text.hashed_words import HashedWordTokenizer
 from hi2.text.tokenizer import BERT_SPECIAL_TOKENS, restore_analyzer
 from hi2.text.tokenizer import Tokenizer as Ours
 
@@ -50,11 +51,32 @@ def test_a_file_without_a_tokenizer_is_refused(tmp_path):
 
 
 def test_a_definition_restores_the_kind_of_tokenizer_that_wrote_it(bert, words):
-    for tokenizer in (bert, Ours.load(words), hi2.WordTokenizer(n_terms=512)):
-        restored = restore_analyzer(tokenizer.definition)
+    learned = hi2.WordTokenizer("german")
+    learned.encode(["ein Haus", "zwei Häuser"], learn=True)
+    for tokenizer in (bert, Ours.load(words), HashedWordTokenizer(n_terms=512), learned):
+        dictionary = tokenizer.dictionary if tokenizer is learned else None
+        restored = restore_analyzer(tokenizer.definition, tokenizer.n_terms, dictionary)
         assert type(restored) is type(tokenizer)
         assert restored.fingerprint == tokenizer.fingerprint
+        assert restored.encode(["Haus red"])[0].tolist() == tokenizer.encode(["Haus red"])[0].tolist()
     assert Ours.load(bert) is bert
+    with pytest.raises(hi2.InvalidParameter, match="stored with its dictionary"):
+        restore_analyzer(learned.definition)
+
+
+def test_reserved_names_are_wordpiece_words_and_languages(bert):
+    assert Ours.load("wordpiece").fingerprint == bert.fingerprint
+    assert Ours.load("words").tokens("Running runs") == ["running", "runs"]
+    assert Ours.load("english").tokens("Running runs") == ["run", "run"]
+    assert Ours.load("german").fingerprint == hi2.WordTokenizer("german").fingerprint
+    with pytest.raises(hi2.InvalidParameter, match="'words', a language"):
+        Ours.load("klingon/none")
+
+
+def test_a_loaded_word_tokenizer_learns_on_its_own():
+    given = hi2.WordTokenizer()
+    Ours.load(given).encode(["one two"], learn=True)
+    assert given.n_terms == 0
 
 
 def test_terms_have_names_and_numbers(bert):

@@ -28,7 +28,7 @@ PARTS = st.sampled_from(
 
 def assert_agree(tokenizer, texts, **options):
     """Assert that native tokens equal those of the library, text by text."""
-    assert tokenizer.pieces is not None
+    assert tokenizer.native is not None
     tokens, offsets = tokenizer.encode(texts, **options)
     expected, bounds = tokenizer._encode(texts, options.get("max_tokens"), None)
     different = [i for i in range(len(texts)) if np.diff(offsets[i : i + 2]) != np.diff(bounds[i : i + 2])]
@@ -64,14 +64,14 @@ def with_added(small, *added):
 
 
 def test_the_default_is_native_and_others_are_not(bert, words):
-    assert bert.pieces is not None
-    assert Ours.load(words).pieces is None
-    assert changed(bert, lambda definition: definition["normalizer"].update(lowercase=False)).pieces is None
+    assert bert.native is not None
+    assert Ours.load(words).native is None
+    assert changed(bert, lambda definition: definition["normalizer"].update(lowercase=False)).native is None
 
 
 def test_definitions_that_differ_slightly_from_berts_use_the_library(bert):
     def with_hello(number):
-        return changed(bert, lambda definition: definition["model"]["vocab"].update(hello=number)).pieces
+        return changed(bert, lambda definition: definition["model"]["vocab"].update(hello=number)).native
 
     assert with_hello(30_522) is not None
     assert with_hello(bert.number("world")) is None  # two tokens with one number
@@ -136,7 +136,7 @@ def test_native_tokens_of_marks_in_any_order(small, texts):
 )
 def test_native_tokens_of_any_added_tokens(small, contents, flags, texts):
     tokenizer = with_added(small, *zip(contents, flags, strict=False))
-    if tokenizer.pieces is not None:
+    if tokenizer.native is not None:
         assert_agree(tokenizer, texts)
     else:
         assert any("strip" in flag for on in flags for flag in on)
@@ -152,7 +152,7 @@ def test_tokens_that_strip_the_space_around_them_stay_native(small):
 @pytest.mark.parametrize("flag", ["single_word", "normalized"])
 def test_added_tokens_that_are_found_only_in_some_places_use_the_library(small, flag):
     tokenizer = with_added(small, ("<x>", {flag}))
-    assert tokenizer.pieces is None
+    assert tokenizer.native is None
     assert tokenizer.tokens("one <x> two") == ["one", "<x>", "two"]
     assert ("<x>" in tokenizer.tokens("one<x>")) is (flag == "normalized")
 

@@ -19,6 +19,8 @@ from hi2.selectors.terms import BM25, LearnedTerms  # noqa: E402
 from hi2.store.trained_parts import Parts  # noqa: E402
 from hi2.training import Settings, distill  # noqa: E402
 
+#: The vocabulary of the backbone.
+WORDPIECE = BM25(tokenizer="wordpiece")
 FULL = Settings(method="hi2", epochs=30, patience=30, batch=32, rate=0.01, hard=6, lexical=4, depth=40, max_tokens=16)
 
 
@@ -29,7 +31,7 @@ def train(topics, backbone, folder, settings=FULL, **changes):
         topics.queries,
         query_vectors=topics.query_vectors,
         clusters=KMeans(12),
-        terms=BM25(per_doc=2),
+        terms=replace(WORDPIECE, per_doc=2),
         codec=PQ(subspaces=4, bits=4),
         settings=settings,
         backbone=backbone,
@@ -126,7 +128,7 @@ def test_an_index_is_refitted_with_trained_parts(topics, parts, tmp_path):
         topics.vectors,
         topics.texts,
         clusters=replace(parts.clusters, centroids=parts.clusters.anchors),
-        terms=BM25(per_doc=2),
+        terms=replace(WORDPIECE, per_doc=2),
         codec=PQ(subspaces=4, bits=4),
         keep_text=True,
         threads=1,
@@ -151,6 +153,7 @@ def test_parts_of_another_index_are_refused(topics, parts):
     def index(**changes):
         given = {
             "clusters": replace(parts.clusters, centroids=parts.clusters.anchors),
+            "terms": WORDPIECE,
             "codec": PQ(4, bits=4),
             **changes,
         }
@@ -176,6 +179,7 @@ def test_stored_scores_are_used_only_for_the_texts_they_were_made_from(topics, p
         topics.vectors,
         topics.texts,
         clusters=replace(parts.clusters, centroids=parts.clusters.anchors),
+        terms=WORDPIECE,
         codec=parts.codec,
         keep_text=True,
         progress=False,
@@ -190,7 +194,9 @@ def test_stored_scores_are_used_only_for_the_texts_they_were_made_from(topics, p
 
 
 def test_an_index_without_clusters_refuses_parts_with_clusters(topics, parts):
-    without = hi2.HybridIndex.build(topics.vectors, topics.texts, clusters=None, keep_text=True, progress=False)
+    without = hi2.HybridIndex.build(
+        topics.vectors, topics.texts, clusters=None, terms=WORDPIECE, keep_text=True, progress=False
+    )
     with pytest.raises(hi2.InvalidParameter, match="with clusters"):
         without.refit(parts, vectors=topics.vectors)
 
@@ -212,6 +218,7 @@ def test_refitting_needs_texts_if_neither_texts_nor_scores_are_stored(topics, pa
         topics.vectors,
         topics.texts,
         clusters=replace(parts.clusters, centroids=parts.clusters.anchors),
+        terms=WORDPIECE,
         codec=parts.codec,
         progress=False,
     )

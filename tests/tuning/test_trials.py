@@ -64,7 +64,7 @@ def test_a_hand_written_searcher_is_tried_like_an_index(corpus, sample):
     "arguments", [{"terms": 2}, {"clusters": 3, "per_doc": 4}, {"adaptive": 0.05}, {"clusters": 0, "terms": 2}]
 )
 def test_a_setting_finds_and_scores_what_the_index_does_with_it(corpus, index, sample, arguments):
-    offsets, _ = index.model.terms.query_terms(corpus.query_texts, 32)
+    offsets, *_ = index.model.terms.query_terms(corpus.query_texts, 32)
     assert np.diff(offsets).min() > 2  # so that terms=2 leaves some out
     configured = Configured(index._index.state, arguments, DEFAULT_BENEFIT)
     found = configured.search(corpus.query_vectors, corpus.query_texts, k=10)
@@ -125,13 +125,26 @@ def test_no_setting_that_may_be_the_best_at_its_cost_is_dropped(numbers):
 
 def test_settings_to_try_range_from_little_to_everything(corpus, index):
     model = index.model
-    settings = settings_to_try(model, with_terms=True)
+    settings = settings_to_try(model, with_terms=True, lexical=0.0)
     assert len({repr(own) for own in settings}) == len(settings)
-    assert {"clusters": model.n_clusters, "per_doc": model.per_doc} in settings
-    assert {"clusters": 0, "per_doc": model.per_doc // 4} in settings
-    assert {"clusters": 0, "per_doc": 0} not in settings  # it would open nothing
-    alone = settings_to_try(model, with_terms=False)
+    assert {"clusters": model.n_clusters, "per_doc": model.per_doc, "lexical": 0.0} in settings
+    assert {"clusters": 0, "per_doc": model.per_doc // 4, "lexical": 0.0} in settings
+    assert {"clusters": 0, "per_doc": 0, "lexical": 0.0} not in settings  # it would open nothing
+    alone = settings_to_try(model, with_terms=False, lexical=0.0)
     assert all(own.get("per_doc", 0) == 0 and "terms" not in own for own in alone)
     refined = dataclasses.replace(model, refine=hi2.Flat().fit(corpus.vectors, threads=1))
-    assert len(settings_to_try(refined, with_terms=True)) == 4 * len(settings)
-    assert {own["refine"] for own in settings_to_try(refined, with_terms=False)} == {1, 4, 16, 64}
+    assert len(settings_to_try(refined, with_terms=True, lexical=0.0)) == 4 * len(settings)
+    assert {own["refine"] for own in settings_to_try(refined, with_terms=False, lexical=0.0)} == {1, 4, 16, 64}
+    by_words = settings_to_try(refined, with_terms=True, lexical=0.3)
+    assert [{**own, "lexical": 0.0} for own in by_words] == settings
+    assert {own["lexical"] for own in by_words} == {0.3}
+
+
+def test_the_depth_of_refinement_changes_nothing_where_words_count(corpus):
+    index = hi2.HybridIndex.build(
+        corpus.vectors, corpus.texts, clusters=hi2.KMeans(20), codec=hi2.RaBitQ(), refine=hi2.Flat(), progress=False
+    )
+    one, other = (index.search(corpus.query_vectors, corpus.query_texts, k=10, refine=n) for n in (1, 64))
+    np.testing.assert_array_equal(one.ids, other.ids)
+    one, other = (index.search(corpus.query_vectors, k=10, refine=n) for n in (1, 64))
+    assert (one.ids != other.ids).any()

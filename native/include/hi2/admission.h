@@ -10,6 +10,7 @@
 
 #include "hi2/centroids.h"
 #include "hi2/effort.h"
+#include "hi2/list_evidence.h"
 #include "hi2/model.h"
 #include "hi2/segment.h"
 #include "hi2/visited.h"
@@ -42,6 +43,9 @@ class Admission {
     void begin(const Model& model, std::span<const SegmentView> segments, const float* query,
                std::span<const std::uint32_t> clusters, std::span<const std::uint32_t> terms, const Effort& effort);
 
+    // What the lists of the opened segment say of its documents, once `documents` was called.
+    const ListEvidence& list_evidence() const { return evidence_; }
+
     // Turns to segment `ordinal`: finds its ranges and lists, and prefetches the lists.
     void open(std::size_t ordinal);
     // The ranges of the opened segment, to be scored with their dead documents left out.
@@ -57,6 +61,12 @@ class Admission {
 
    private:
     void collect();
+    template <class Wanted>
+    void add_docs(std::span<const Doc> docs, Wanted&& wanted);
+    void collect_evidence();
+    void collect_weighed_evidence();
+    template <class Visit>
+    void read_lists(const Lists& lists, bool rare, Visit&& visit) const;
     void clear();
 
     Centroids::Scratch scratch_;
@@ -69,6 +79,11 @@ class Admission {
     bool weighed_ = false;
     std::uint32_t per_doc_ = 0;
     std::vector<std::uint8_t> has_postings_;  // by position in terms_
+    // Where the effort ranks by words: all query terms, what each is worth, and whether its notes admit documents.
+    std::span<const std::uint32_t> words_;
+    std::vector<float> term_scores_;
+    std::vector<std::uint8_t> rare_;
+    ListEvidence evidence_;
 
     std::size_t ordinal_ = 0;
     std::vector<ClusterRange> ranges_;

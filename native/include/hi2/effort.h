@@ -23,12 +23,18 @@ struct Effort {
     std::optional<Benefit> benefit = std::nullopt;
     float cut = -std::numeric_limits<float>::infinity();
     std::size_t budget = kNoBudget;
+    // score = dense + lexical · weight · words (Evidence::weight), for the best `words_depth` candidates. 0 ranks by
+    // dense scores alone.
+    float lexical = 0;
+    std::size_t words_depth = 0;
+    std::size_t word_clusters = std::numeric_limits<std::size_t>::max();  // opened by a query that ranks by words
 
     // The same effort for an index of n documents: no more hits are kept or rescored than there are documents.
     Effort within(std::size_t n_docs) const {
         Effort bounded = *this;
         bounded.k = std::min(k, std::max<std::size_t>(n_docs, 1));
         bounded.depth = std::min(depth, n_docs);
+        bounded.words_depth = std::clamp<std::size_t>(words_depth, bounded.k, std::max<std::size_t>(n_docs, 1));
         return bounded;
     }
 };

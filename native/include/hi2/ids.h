@@ -26,7 +26,7 @@ struct IdTable {
     const char* characters = nullptr;
     std::size_t n_characters = 0;
     PackedView by_id;  // id order → doc
-    PackedView rows;   // doc → row
+    PackedView rows;   // doc → row; null data where the two are the same
 
     // Both throw Damaged if the stored positions point outside the characters.
     std::string_view text(std::size_t row) const;

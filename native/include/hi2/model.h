@@ -1,10 +1,11 @@
-// The fitted parts a search reads: clusters, codec, refine codec.
+// The fitted parts a search reads: clusters, codec, refine codec, evidence of words.
 #pragma once
 
 #include <cstddef>
 
 #include "hi2/centroids.h"
 #include "hi2/codec.h"
+#include "hi2/evidence.h"
 
 namespace hi2 {
 
@@ -18,6 +19,7 @@ struct Model {
     bool residual = false;
     const Codec* refine = nullptr;  // null: no refine store
     bool refine_residual = false;
+    const Evidence* evidence = nullptr;  // null: documents have no bags
 };
 
 }  // namespace hi2

@@ -74,17 +74,25 @@ class Lists {
     // Number of documents in list i.
     std::uint64_t length(std::size_t i) const { return open(i).n; }
 
-    // Calls visit(doc, rank) for every posting of list i in stored order.
+    // Calls visit(docs, ranks) for some postings of list i at a time, in stored order.
     template <class Visit>
-    void decode(std::size_t i, Visit&& visit) const {
+    void decode_chunks(std::size_t i, Visit&& visit) const {
         Doc docs[kPostingChunk + kPostingSlack];
         std::uint32_t ranks[kPostingChunk + kPostingSlack];
         PostingCursor cursor = open(i);
         while (cursor.seen < cursor.n) {
             const std::size_t count = kernels_->next(cursor, docs, ranks);
             check(cursor, docs, count);
-            for (std::size_t p = 0; p < count; ++p) visit(docs[p], ranks[p]);
+            visit(std::span<const Doc>(docs, count), std::span<const std::uint32_t>(ranks, count));
         }
+    }
+
+    // Calls visit(doc, rank) for every posting of list i in stored order.
+    template <class Visit>
+    void decode(std::size_t i, Visit&& visit) const {
+        decode_chunks(i, [&](std::span<const Doc> docs, std::span<const std::uint32_t> ranks) {
+            for (std::size_t p = 0; p < docs.size(); ++p) visit(docs[p], ranks[p]);
+        });
     }
 
     // Whether list i holds doc. Reads the high bits up to the document's bucket and the fields of the bucket, nothing

@@ -22,11 +22,18 @@ struct SearchCost {
 // Everything a thread reuses from query to query.
 class Searcher {
    public:
-    // Hits in order, of these clusters and terms; an effort with a benefit chooses its own clusters. The effort asks
-    // for no more hits than there are documents (see Effort::within). Hits are valid until the next call.
+    // Hits in order, of these clusters and terms; an effort with a benefit chooses its own clusters. `words` are all
+    // distinct terms of the text. The effort asks for no more hits than there are documents (see Effort::within). Hits
+    // are valid until the next call.
     std::span<const Hit> search(const Model& model, std::span<const SegmentView> segments, const float* query,
                                 std::span<const std::uint32_t> clusters, std::span<const std::uint32_t> terms,
-                                const Effort& effort, SearchCost& cost);
+                                std::span<const std::uint32_t> words, const Effort& effort, SearchCost& cost);
+
+    // What one unit of the lexical score is worth beside dense scores of a query (see Evidence::weight). The nearest
+    // cluster is the first of `clusters`. It is looked for where none are opened: a score must not depend on the
+    // effort.
+    float word_weight(const Model& model, const float* query, std::span<const std::uint32_t> clusters,
+                      std::span<const std::uint32_t> words);
 
     Admission& admission() { return admission_; }
     Scorer& scorer() { return scorer_; }

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "hi2/bags.h"
 #include "hi2/lazy.h"
 #include "hi2/packed.h"
 #include "hi2/postings.h"
@@ -41,6 +42,8 @@ struct Segment {
     Directory clusters;  // each cluster's range of documents
     Lists copies;        // further clusters of boundary documents
     Lists terms;
+    Lists notes;  // further terms of documents, read only where words rank
+    Bags bags;
     PackedView rows;  // doc → arrival row
     // The first query that needs this makes it, so that opening an index stays instant.
     std::shared_ptr<const Lazy<ClusterLookup>> lazy_lookup = std::make_shared<Lazy<ClusterLookup>>();

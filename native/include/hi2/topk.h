@@ -19,6 +19,8 @@ struct Hit {
     std::uint32_t segment;
     std::uint32_t row;  // arrival order inside the segment
     Doc doc;
+    float dense = 0;  // the parts of the score of a query that ranks by words too
+    float lexical = 0;
 };
 
 inline bool better(const Hit& a, const Hit& b) {

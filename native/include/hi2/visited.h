@@ -31,6 +31,16 @@ class Visited {
         word |= bit;
         return true;
     }
+    // Marks doc where `wanted`; true if it is and was not marked before. Without a branch, for lists of which nobody
+    // can predict what was found already.
+    bool insert_if(Doc doc, bool wanted) {
+        std::uint64_t& word = words_[doc >> 6];
+        const std::uint64_t bit = std::uint64_t{wanted} << (doc & 63);
+        const bool fresh = (~word & bit) != 0;
+        word |= bit;
+        return fresh;
+    }
+    bool has(Doc doc) const { return (words_[doc >> 6] >> (doc & 63) & 1) != 0; }
     void erase(Doc doc) { words_[doc >> 6] &= ~(std::uint64_t{1} << (doc & 63)); }
 
    private:

@@ -29,6 +29,12 @@ class Weighing {
     };
     static_assert(sizeof(Posting) == 12);
 
+    // A document found again under a further, more common query term.
+    struct Repeat {
+        Doc doc;
+        std::uint32_t term;
+    };
+
     // Weighs the lists of one query. `scores` has one score per cluster; `visited` is clear before and after. The
     // effort has a benefit.
     void weigh(std::span<const SegmentView> segments, std::span<const float> scores,
@@ -38,6 +44,8 @@ class Weighing {
     std::span<const std::uint32_t> clusters() const { return clusters_; }
     // Documents found through term lists. Each appears once, with its rarest query term.
     std::span<const Posting> postings(std::size_t segment) const { return postings_[segment]; }
+    // Further query terms of documents found before; kept only for an effort that ranks by words.
+    std::span<const Repeat> repeats(std::size_t segment) const { return repeats_[segment]; }
     const ClusterBins& bins() const { return bins_; }
     // How many bins each query term is opened down to. Within a budget a few documents beyond may be admitted.
     std::span<const std::size_t> term_reach() const { return term_reach_; }
@@ -48,7 +56,7 @@ class Weighing {
     void weigh_terms(std::span<const SegmentView> segments, std::span<const std::uint32_t> terms, float cut);
     void choose_clusters(std::size_t n_clusters, const Effort& effort);
     void find_postings(const SegmentView& view, std::span<const std::uint32_t> terms, std::uint32_t per_doc,
-                       Visited& visited, std::vector<Posting>& postings);
+                       Visited& visited, std::vector<Posting>& postings, std::vector<Repeat>& repeats);
     void fit_budget(std::span<const SegmentView> segments, std::size_t budget);
 
     ClusterBins bins_;
@@ -58,7 +66,9 @@ class Weighing {
     std::vector<std::size_t> term_reach_;         // likewise
     std::vector<std::uint32_t> by_rarity_;        // positions of the terms that have postings, the rarest first
     std::vector<std::vector<Posting>> postings_;  // by segment
-    std::vector<std::uint32_t> n_postings_;       // by cluster; empty without a budget
+    std::vector<std::vector<Repeat>> repeats_;    // by segment
+    bool keeps_repeats_ = false;
+    std::vector<std::uint32_t> n_postings_;  // by cluster; empty without a budget
     std::vector<std::uint64_t> level_sizes_;
     std::vector<std::size_t> lists_;  // positions of the query's terms in a segment's directory
 };

@@ -2,6 +2,7 @@
 //
 // The build defines HI2_HAS_<operation>_<level> as 1 where kernels/<operation>/<level>.cpp exists for this processor,
 // else as 0. Every operation has a scalar file.
+#include "hi2/kernels/bags.h"
 #include "hi2/kernels/dot.h"
 #include "hi2/kernels/half.h"
 #include "hi2/kernels/postings.h"
@@ -25,6 +26,7 @@ namespace hi2 {
         return name##_scalar;                                    \
     }
 
+HI2_DISPATCH(BagKernels, bags)
 HI2_DISPATCH(DotKernels, dot)
 HI2_DISPATCH(HalfKernels, half)
 HI2_DISPATCH(PostingsKernels, postings)

@@ -17,7 +17,7 @@ from hi2.state.index_state import State
 def add(index: OpenIndex, new: NewDocuments, *, threads: int | None, progress: bool | Progress | None) -> None:
     """File further documents; an id that exists is refused."""
     bars = Progress.of(progress)
-    with index.changing() as state:
+    with index.learning() as state:
         documents = read_documents(index, new, bars)
         ids = documents.ids.as_list()
         for id, place in zip(ids, state.snapshot.find(ids), strict=True):

@@ -16,7 +16,7 @@ from hi2.ingest.fit import Specs
 from hi2.ingest.new_segment import segment_in_memory
 from hi2.ingest.pipeline import ingest
 from hi2.progress import Progress
-from hi2.selectors.terms import BM25, TermWeights
+from hi2.selectors.terms import BM25, TermSelector, TermWeights
 from hi2.store.new_folder import new_folder
 
 
@@ -34,6 +34,8 @@ def build(
         raise invalid("metric", f"one of {METRICS}", described(specs.metric))
     if new.term_weights is not None and isinstance(specs.terms, BM25) and specs.terms == BM25():
         specs = replace(specs, terms=TermWeights())
+    if isinstance(specs.terms, TermSelector):
+        specs = replace(specs, terms=specs.terms.apart())
     if specs.clusters is None and specs.terms is None:
         raise InvalidParameter("The 'clusters' and 'terms' parameters must not both be None: no lists are left.")
     n_threads, bars = thread_count(threads), Progress.of(progress)

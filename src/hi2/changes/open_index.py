@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from hi2.arguments import folder_path
 from hi2.data.fork import make_locks
@@ -65,6 +66,21 @@ class OpenIndex:
             if self.closed:
                 raise ReadOnly("The index was closed. Open it again with mode='w' to change it.")
             yield self.state
+
+    @contextmanager
+    def learning(self) -> Iterator[State]:
+        """Yield the state as ``changing`` does; if it is not replaced, forget the words that were learned meanwhile."""
+        with self.changing() as state:
+            tokenizer: Any = None if state.model.terms is None else state.model.terms.tokenizer
+            n_words = 0 if tokenizer is None else tokenizer.n_terms
+            try:
+                yield state
+            except BaseException:
+                if tokenizer is not None and self.state is state and tokenizer.n_terms > n_words:
+                    # A reader of this state may still know them, but no document has them, and the next state has
+                    # readers of its own.
+                    tokenizer.forget(n_words)
+                raise
 
     def changeable_state(self) -> State:
         """Return the state of an index that accepts changes; refuse one that does not, before any work is done."""

@@ -17,7 +17,7 @@ def upsert(index: OpenIndex, new: NewDocuments, *, threads: int | None, progress
     if new.ids is None:
         raise invalid("ids", "given: they say what is replaced", None)
     bars = Progress.of(progress)
-    with index.changing() as state:
+    with index.learning() as state:
         documents = read_documents(index, new, bars)
         places = [place for place in state.snapshot.find(documents.ids.as_list()) if place is not None]
         rest = without(state, places)

@@ -72,13 +72,21 @@ def _shared_options_first(arguments: list[str]) -> list[str]:
     return shared + [argument for argument in arguments[:end] if argument not in shared] + arguments[end:]
 
 
+def _texts_as_texts(arguments: list[str]) -> list[str]:
+    """Return the arguments with a space before those that begin with a minus and are no option: "-40 degrees"."""
+    return [
+        f" {argument}" if argument.startswith("-") and argument[1:2] != "-" and " " in argument else argument
+        for argument in arguments
+    ]
+
+
 def main() -> None:
     """Run the command line. An error is one line on standard error and exit code 2."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # print a replacement for characters the terminal cannot show
     try:
-        code = app(_shared_options_first(sys.argv[1:]), prog_name="hi2", standalone_mode=False) or 0
+        code = app(_shared_options_first(_texts_as_texts(sys.argv[1:])), prog_name="hi2", standalone_mode=False) or 0
         if code == _INTERRUPT_EXIT_CODE:
             raise KeyboardInterrupt
         sys.exit(code)

@@ -36,12 +36,14 @@ def run(
     ),
     clusters: int | None = typer.Option(None, help="Number of clusters; 2·√N by default."),
     per_doc: int = typer.Option(15, help="Number of terms that each document is filed under."),
-    tokenizer: str | None = typer.Option(
-        None,
-        help="A tokenizer.json or its folder, 'words' (any language) or 'words:german' (stemmed); BERT's by default.",
+    tokenizer: str = typer.Option(
+        "english",
+        help="A language ('german': stemmed words), 'words' (of any language), 'wordpiece' (BERT's), or a "
+        "tokenizer.json or its folder.",
     ),
     metric: str = typer.Option("inner_product", help="inner_product or cosine."),
     text: bool = typer.Option(True, help="Keep the texts in the index."),
+    bags: bool = typer.Option(True, help="Keep the words of each document, to rank by them."),
     skip_bad: bool = typer.Option(False, help="Skip bad lines and report how many there were."),
     threads: int | None = typer.Option(None, help="Threads; all cores by default."),
 ) -> None:
@@ -73,6 +75,7 @@ def run(
         metric=metric,
         payload=payload,
         keep_text=text,
+        bags=bags,
         path=out,
         threads=threads,
         progress=bars,

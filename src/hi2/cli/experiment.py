@@ -6,14 +6,15 @@ from pathlib import Path
 
 import typer
 
-from hi2.cli.options import settings
+from hi2.cli.options import FINAL_HELP, QUESTIONS_HELP, settings
 from hi2.errors import invalid
 from hi2.progress import Progress
 
 
 def run(
     names: list[str] = typer.Argument(
-        help="main, tradeoff, ablation, robustness, codecs, ivf-gap, stress, or a .toml file. Several share builds."
+        help="main, tradeoff, ablation, robustness, codecs, ivf-gap, hybrid, stress, or a .toml file. Several share "
+        "builds."
     ),
     data: list[str] = typer.Option(help="Collection: a folder or an ir_datasets id. May be repeated."),
     vectors: list[Path] | None = typer.Option(
@@ -29,6 +30,9 @@ def run(
     ),
     split: str = typer.Option("test", help="Split to report."),
     limit: int | None = typer.Option(None, min=1, help="Use only the first questions of every split."),
+    tune_limit: int | None = typer.Option(None, min=1, help="Choose settings on only the first tuning questions."),
+    questions: Path | None = typer.Option(None, help=QUESTIONS_HELP),
+    final: bool = typer.Option(False, "--final", help=FINAL_HELP),
     systems: list[str] | None = typer.Option(
         None, "--system", help="Measure only this system and Flat. May be repeated."
     ),
@@ -69,6 +73,9 @@ def run(
                 cache=out / "vectors",
                 test=split,
                 limit=limit,
+                tune_limit=tune_limit,
+                questions=questions,
+                final=final,
                 progress=progress,
             )
             run_plans(plans, task, results, inputs, progress)

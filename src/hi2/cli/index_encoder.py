@@ -17,6 +17,7 @@ from hi2.encoders.permitted import EncoderNeeded
 from hi2.encoders.registry import Towers, load_towers
 from hi2.errors import InvalidParameter, invalid
 from hi2.index import HybridIndex
+from hi2.search.syntax import signed_text
 from hi2.types import Floats
 
 ENCODER_HELP = (
@@ -41,11 +42,15 @@ class OpenedIndex:
         encoder = self.index.encoder
         return None if encoder is None else Towers(encoder, encoder)
 
-    def queries(self, texts: Sequence[str]) -> tuple[Any, Sequence[str] | None]:
-        """Return the arguments of a search for these texts: vectors with texts, or texts for the index's encoder."""
+    def queries(self, texts: Sequence[str], *, signed: bool = False) -> tuple[Any, Sequence[str] | None]:
+        """Return the arguments of a search for these texts: vectors with texts, or texts for the index's encoder.
+
+        Signs of ``signed`` texts are not encoded.
+        """
         if self.towers is None:
             return texts, None
-        return encode(self.towers.queries, texts, dim=self.index.dim), texts
+        plain = [signed_text(text).plain for text in texts] if signed else texts
+        return encode(self.towers.queries, plain, dim=self.index.dim), texts
 
     def documents(self, texts: Sequence[str]) -> Iterator[Floats] | None:
         """Return batches of the vectors of documents; None leaves them to the index's encoder."""

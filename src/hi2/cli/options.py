@@ -28,6 +28,8 @@ class Settings:
 settings = Settings()
 
 
+QUESTIONS_HELP = "File with lists of the questions to tune on and to report, or a folder with one file per collection."
+FINAL_HELP = "Report the final questions of the lists instead of the test questions."
 CODEC_HELP = (
     "Flat, Half, SQ8, PQ:BYTES, OPQ:BYTES or RaBitQ:BITS, perhaps residual, e.g. OPQ:48, RaBitQ or RaBitQ:1:residual"
 )

@@ -71,10 +71,12 @@ def _compare(console: Any, index: HybridIndex, vectors: Floats, texts: list[str]
     rows = np.arange(0, len(texts), max(1, len(texts) // 200))
     query_texts = [texts[row].split("\n")[0][:200] for row in rows]
     queries = index.encoder(query_texts)  # type: ignore[misc]
-    hits = index.search(queries, query_texts, k=100)
+    hits = index.search(queries, query_texts, k=100, lexical=0)  # brute force ranks by vectors alone
     exact = [[ids[i] for i in np.argsort(-(vectors @ query), kind="stable")[:100]] for query in queries]
     found = [[id for id in row if id is not None] for row in hits.ids.tolist()]
-    hybrid = _median_microseconds(lambda i: index.search(queries[i], query_texts[i], k=100), len(query_texts))
+    hybrid = _median_microseconds(
+        lambda i: index.search(queries[i], query_texts[i], k=100, lexical=0), len(query_texts)
+    )
     level = _native.simd_level()  # brute force uses one thread and the same instructions
     brute = _median_microseconds(
         lambda i: np.argpartition(-_native.dot(queries[i : i + 1], vectors, level)[0], 100), len(query_texts)

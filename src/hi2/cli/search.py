@@ -46,6 +46,9 @@ def run(
     adaptive: float | None = typer.Option(
         None, help="Score only documents that are among the best with at least this probability."
     ),
+    lexical: float | None = typer.Option(None, help="Weight of words beside vectors; 0 ranks by vectors alone."),
+    words: bool = typer.Option(False, "--words", help="Rank by words alone (BM25), whatever encoder there is."),
+    syntax: bool = typer.Option(True, help="Read +word as required and -word as excluded."),
     profile: str | None = typer.Option(None, help="Name of a profile that hi2 tune stored."),
     filter: str | None = typer.Option(
         None, help='Return only documents whose payload matches, e.g. "year >= 2020 and not draft".'
@@ -60,13 +63,19 @@ def run(
 ) -> None:
     """Search an index.
 
-    Examples: hi2 search wiki.hi2 "who wrote Hamlet"      hi2 search wiki.hi2 --queries q.tsv -k 100 -f trec > run.txt
+    Examples: hi2 search wiki.hi2 "who wrote Hamlet +play -film"      hi2 search wiki.hi2 -k 100 -f trec --queries q.tsv
     """
     query_list = _queries(query, queries)
     texts = [one.text for one in query_list]
+    if words and vectors is not None:
+        raise invalid("--words", "left out with --vectors", "both")
     with open_index(index, encoder=encoder, trust_encoder=trust_encoder) as opened:
+        if words:
+            asked: tuple[Any, Any] = None, texts
+        else:
+            asked = opened.queries(texts, signed=syntax) if vectors is None else (load_vectors(vectors), texts)
         hits = opened.index.search(
-            *(opened.queries(texts) if vectors is None else (load_vectors(vectors), texts)),
+            *asked,
             k=k,
             clusters=clusters,
             terms=terms,
@@ -74,6 +83,8 @@ def run(
             refine=refine,
             budget=budget,
             adaptive=adaptive,
+            lexical=lexical,
+            syntax=syntax,
             profile=profile,
             filter=filter,
             min_score=min_score,
@@ -115,7 +126,10 @@ def _write_table(query: Document, hits: Hits, index: HybridIndex) -> None:
     from rich.text import Text
 
     caption = f"{hits.n_scored} of {len(index)} documents scored"
-    if hits.n_term_lists == 0 and index.model.terms is not None:
+    words_alone = hits.lexical is not None and hits.dense is None
+    if hits.lexical is not None:
+        caption += ", ranked by vectors and words" if hits.dense is not None else ", ranked by words alone"
+    if hits.n_term_lists == 0 and index.model.terms is not None and not (words_alone or hits.complete):
         caption += "; no document is filed under a term of this query"
     table = Table(title=Text(query.text), title_justify="left", caption=caption, expand=True)
     table.add_column("", justify="right", no_wrap=True)
@@ -129,7 +143,10 @@ def _write_table(query: Document, hits: Hits, index: HybridIndex) -> None:
 
 
 def _write_jsonl(query: Document, hits: Hits, index: HybridIndex) -> None:
-    found = [{"id": id, "score": score} for id, score in hits]
+    found: list[dict[str, Any]] = [{"id": id, "score": score} for id, score in hits]
+    for name in ("dense", "lexical"):
+        for own, value in zip(found, getattr(hits, name) if getattr(hits, name) is not None else (), strict=False):
+            own[name] = float(value)
     typer.echo(json.dumps({"query": query.id, "n_scored": hits.n_scored, "hits": found}, ensure_ascii=False))
 
 

@@ -27,7 +27,8 @@ def run(
     trust_encoder: bool = typer.Option(False, "--trust-encoder", help=TRUST_HELP),
     qrels: Path | None = typer.Option(
         None,
-        help="Judgements as .tsv. Quality is then the share of brute force's recall, else agreement with it.",
+        help="Judgements as .tsv. Quality is then the share of brute force's recall, else agreement with it. They also "
+        "teach how much words count.",
     ),
     target: float | None = typer.Option(None, help="Reach at least this quality at the lowest cost, e.g. 0.95."),
     latency: float | None = typer.Option(
@@ -81,9 +82,13 @@ def _check_plot(path: Path) -> None:
         raise MissingExtra("A plot needs an extra; install it with: pip install 'hi2[plots]'")
 
 
-def _relevant(index: HybridIndex, qrels: Path, queries: list[str]) -> list[list[Any]]:
+def _relevant(index: HybridIndex, qrels: Path, queries: list[str]) -> list[dict[Any, int]]:
     from hi2.evaluation.judgements import read_grades
 
     grades = read_grades(qrels, queries=queries, documents=None)
     known = set(grades.queries)
-    return [index.parse_ids(grades.relevant(query)) if query in known else [] for query in queries]
+    relevant = []
+    for query in queries:
+        ids = grades.relevant(query) if query in known else []
+        relevant.append(dict(zip(index.parse_ids(ids), grades.gains(query, ids) if ids else [], strict=True)))
+    return relevant

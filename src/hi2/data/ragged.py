@@ -73,6 +73,10 @@ def take_rows(offsets: U64, values: Array, rows: Sequence[int] | Array) -> tuple
     >>> take_rows(np.array([0, 2, 2, 3]), np.array([7, 8, 9]), [2, 0])
     (array([0, 1, 3], dtype=uint64), array([9, 7, 8]))
     """
-    parts = [values[int(offsets[row]) : int(offsets[row + 1])] for row in rows]
-    bounds = np.cumsum([0, *(len(part) for part in parts)], dtype=np.uint64)
-    return bounds, np.concatenate([values[:0], *parts])
+    chosen = np.asarray(rows, np.int64)
+    begins = np.asarray(offsets)[chosen].astype(np.int64)
+    lengths = np.asarray(offsets)[chosen + 1].astype(np.int64) - begins
+    bounds = np.zeros(len(chosen) + 1, np.int64)
+    np.cumsum(lengths, out=bounds[1:])
+    places = np.repeat(begins - bounds[:-1], lengths) + np.arange(bounds[-1])
+    return bounds.astype(np.uint64), values[places]

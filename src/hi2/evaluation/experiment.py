@@ -21,6 +21,7 @@ from hi2.evaluation.measures import Measure
 from hi2.evaluation.peers.hybrid import Hybrid
 from hi2.evaluation.peers.rescored import Rescored
 from hi2.evaluation.plan import Plan
+from hi2.evaluation.quality import Contender, choose_setting, measure_in_turns
 from hi2.evaluation.results import Results
 from hi2.evaluation.significance import bootstrap_interval
 from hi2.evaluation.stress import variants
@@ -35,6 +36,7 @@ def run(plans: Sequence[Plan], task: Task, results: Results, inputs: Inputs, pro
     here = machine()
     exact: list[list[int]] = []
     flat_recall = 0.0
+    contenders: dict[str, list[tuple[dict[str, Any], Contender]]] = {}
     systems = _systems_in_order(plans)
     with progress.phase(f"{', '.join(plan.name for plan in plans)}: {task.name}, {task.encoder}", len(systems)) as step:
         for system in systems:
@@ -53,7 +55,7 @@ def run(plans: Sequence[Plan], task: Task, results: Results, inputs: Inputs, pro
                     "system": system,
                     "n_docs": len(task.ids),
                     "n_queries": len(task.test.ids),
-                    "tuned_on": f"{task.tune.split} ({len(task.tune.ids)})",
+                    "tuned_on": f"{task.tune.split} ({len(trial.tuning_questions.ids):,})",
                     "reported_on": task.test.split,
                     "bytes": peer.n_bytes,
                     "bytes_by_part": peer.bytes_by_part,
@@ -64,11 +66,33 @@ def run(plans: Sequence[Plan], task: Task, results: Results, inputs: Inputs, pro
                     "machine": here,
                 }
                 for plan in missing:
+                    named = {"key": keys[plan.name], "experiment": plan.name}
+                    trial.tune_part(plan.goal * flat_recall)
+                    if plan.kind == "quality":
+                        contender = choose_setting(trial, Measure.named(plan.choose), plan.settings_of(system))
+                        contenders.setdefault(plan.name, []).append(({**named, **common}, contender))
+                        continue
                     n_scored = _scored_by_hi2(results.lines_of(_result_key(plan, task, Hybrid.name, inputs, here)))
                     lines, values = _measure_system(plan, trial, plan.goal * flat_recall, exact, n_scored)
-                    named = {"key": keys[plan.name], "experiment": plan.name}
                     results.add([{**named, **common, **line} for line in lines], values)
             step(1)
+    for plan in plans:
+        if plan.name in contenders:
+            _measure_together(plan, task, contenders[plan.name], results)
+
+
+def _measure_together(
+    plan: Plan, task: Task, named: Sequence[tuple[dict[str, Any], Contender]], results: Results
+) -> None:
+    """Measure the systems of a 'quality' experiment side by side and write their lines together."""
+    together = hashlib.sha256(json.dumps([line["key"] for line, _ in named]).encode()).hexdigest()[:16]
+    measured = measure_in_turns([own for _, own in named], task.test, [Measure.named(name) for name in plan.measures])
+    results.add_together(
+        [
+            ([{**line, "together": together, **own}], values)
+            for (line, _), (own, values) in zip(named, measured, strict=True)
+        ]
+    )
 
 
 def _systems_in_order(plans: Sequence[Plan]) -> list[str]:
@@ -141,6 +165,9 @@ def _pareto_front(trial: Trial) -> list[Any]:
 def _result_key(plan: Plan, task: Task, system: str, inputs: Inputs, here: Mapping[str, Any]) -> str:
     """Return a hash of everything a result depends on. The version stands for the code."""
     data: list[Any] = [plan.name, plan.measures, plan.goal, dict(plan.setting or {}), plan.kind, task.fingerprint]
+    if plan.kind == "quality":  # measured beside the others, so it depends on what they are
+        data += [plan.choose, [plan.settings_of(name) for name in plan.systems]]
+        data += [[name, inputs.fingerprint(name)] for name in plan.systems]
     data += [system, inputs.fingerprint(system), __version__, here["cpu"], here["threads"], here["simd"]]
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
 

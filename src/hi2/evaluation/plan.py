@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import resources
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +14,19 @@ from hi2.errors import InvalidParameter, MissingExtra, invalid
 from hi2.evaluation.measures import Measure
 from hi2.evaluation.peers import PEERS
 
-KINDS, AXES = ("points", "curves", "stress"), ("milliseconds", "scored")
+KINDS, AXES = ("points", "quality", "curves", "stress"), ("milliseconds", "scored")
 
 
 @dataclass(frozen=True)
 class Plan:
     """An experiment, read from a TOML file.
 
-    ``kind`` is 'points' (each system at one setting), 'curves' (each system at many settings) or 'stress' (one setting,
-    test questions changed in several ways). A point uses ``setting`` if it is given. Otherwise it uses the fastest
-    setting that reaches the share ``goal`` of Flat's Recall@100 on the tuning questions.
+    ``kind`` is 'points' (each system at one setting), 'quality' (each at its best setting, timed in turns), 'curves'
+    (each system at many settings) or 'stress' (one setting, test questions changed in several ways). A point uses
+    ``setting`` if it is given. Otherwise it uses the fastest setting that reaches the share ``goal`` of Flat's
+    Recall@100 on the tuning questions. The best setting is the one with the highest ``choose`` on the tuning questions.
+    ``settings`` lists, by system, what a 'quality' experiment tries instead of the system's own sweep. A value in it
+    may be a list; all combinations are tried.
     """
 
     name: str
@@ -35,6 +39,8 @@ class Plan:
     against: str = ""
     axis: str = "milliseconds"
     setting: Mapping[str, Any] | None = None
+    choose: str = "nDCG@10"
+    settings: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
 
     @classmethod
     def load(cls, name: str) -> Plan:
@@ -58,12 +64,34 @@ class Plan:
         for field_name, value, known in (("kind", plan.kind, KINDS), ("axis", plan.axis, AXES)):
             if value not in known:
                 raise invalid(field_name, f"one of {', '.join(known)}", f"'{value}' in the experiment '{name}'")
-        for measure in plan.measures:
+        for measure in (*plan.measures, plan.choose):
             Measure.named(measure)
-        for system in plan.systems:
+        if plan.kind == "quality" and plan.choose not in plan.measures:
+            raise invalid("choose", f"one of the measures, {', '.join(plan.measures)}", f"'{plan.choose}'")
+        if not isinstance(plan.settings, dict):
+            raise invalid("settings", "a table with a list of settings per system", repr(plan.settings))
+        for system in (*plan.systems, *plan.settings):
             if system not in PEERS:
                 raise invalid("systems", f"among {', '.join(PEERS)}", f"'{system}'")
+        for system, own in plan.settings.items():
+            if not own or not isinstance(own, list) or not all(isinstance(one, dict) for one in own):
+                raise invalid("settings", f"a list of tables for {system!r}", repr(own))
         return plan
+
+    def settings_of(self, system: str) -> list[dict[str, Any]] | None:
+        """Return the settings to try for a system, None for its own sweep.
+
+        >>> plan = Plan("a", "A", "quality", [], [], settings={"hi2": [{"clusters": [4, 8], "per_doc": 7}]})
+        >>> plan.settings_of("hi2")
+        [{'clusters': 4, 'per_doc': 7}, {'clusters': 8, 'per_doc': 7}]
+        """
+        if system not in self.settings:
+            return None
+        grids = [
+            {name: value if isinstance(value, list) else [value] for name, value in one.items()}
+            for one in self.settings[system]
+        ]
+        return [dict(zip(grid, values, strict=True)) for grid in grids for values in product(*grid.values())]
 
     def for_systems(self, systems: Sequence[str] | None, against: str | None = None) -> Plan:
         """Return the plan with these systems and this reference for significance tests; None keeps the plan's own."""

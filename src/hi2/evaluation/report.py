@@ -13,6 +13,7 @@ from typing import Any
 from hi2.errors import MissingExtra
 from hi2.evaluation.measures import Measure
 from hi2.evaluation.plan import Plan, parse_toml
+from hi2.evaluation.quality import KS, TOLERANCE, TURN, search_depth
 from hi2.evaluation.trial import N_TIMED_QUESTIONS, N_TIMED_QUESTIONS_BRIEF, K
 
 Line = dict[str, Any]
@@ -26,12 +27,13 @@ def write_report(plan: Plan, lines: Sequence[Line], folder: Path) -> Path:
     measured = [line for line in lines if "absent" not in line]
     for collection, encoder in dict.fromkeys((line["collection"], line["encoder"]) for line in measured):
         own = [line for line in measured if (line["collection"], line["encoder"]) == (collection, encoder)]
-        text += [f"## {collection}, {encoder}", "", _conditions_note(own[0], brief=plan.kind == "curves"), ""]
-        if plan.kind == "curves" or (plan.kind == "points" and plan.setting is None):
+        text += [f"## {collection}, {encoder}", "", _conditions_note(plan, own[0]), ""]
+        if plan.kind in ("curves", "quality") or (plan.kind == "points" and plan.setting is None):
             name = f"{plan.name}-{collection}-{encoder}.svg"
             plots[name] = plot(plan, own)
             text += [f"![{plan.title}: {collection}]({name})", ""]
-        text += [results_table(plan, own), "", *(_paper_table(own[0]) if plan.name == "main" else [])]
+        table = quality_table if plan.kind == "quality" else results_table
+        text += [table(plan, own), "", *(_paper_table(own[0]) if plan.name == "main" else [])]
     absent = {line["system"]: line["absent"] for line in lines if "absent" in line}
     if absent:
         text += ["Not measured, because an input was missing:", ""]
@@ -57,7 +59,9 @@ def _method_note(plan: Plan) -> str:
             "are encoded again."
         )
     notes = []
-    if plan.setting is not None:
+    if plan.kind == "quality":
+        notes += _quality_notes(plan)
+    elif plan.setting is not None:
         notes.append("All indexes use the same search setting, so that only the compared part differs.")
     else:
         notes.append(
@@ -69,20 +73,34 @@ def _method_note(plan: Plan) -> str:
             f"A star marks a significant difference from {plan.against} (paired t-test with Holm's correction, "
             f"p < {SIGNIFICANCE_LEVEL})."
         )
-    if any(Measure.named(name).k > K for name in plan.measures):
+    if plan.kind != "quality" and any(Measure.named(name).k > K for name in plan.measures):
         notes.append(f"Measures deeper than {K} come from a second, deeper search that is not timed.")
     return " ".join(notes)
 
 
-def _conditions_note(line: Line, *, brief: bool) -> str:
+def _quality_notes(plan: Plan) -> list[str]:
+    """Say how settings were chosen, and that this differs from the other experiments."""
+    searches = ", ".join(f"{name} from searches for {search_depth(Measure.named(name))} hits" for name in plan.measures)
+    return [
+        f"Each system at the setting with the highest {plan.choose} on the tuning questions, the fastest of those "
+        f"within {TOLERANCE}. (The other experiments take the fastest setting that reaches a share of Flat's "
+        "Recall@100.)",
+        f"A graph inside a fusion searches with the fastest efSearch that alone reaches {plan.goal:.0%} of Flat's "
+        "Recall@100 on the tuning questions.",
+        f"Measures: {searches}, at the same setting.",
+    ]
+
+
+def _conditions_note(plan: Plan, line: Line) -> str:
     machine = line["machine"]
-    n_timed = min(N_TIMED_QUESTIONS_BRIEF if brief else N_TIMED_QUESTIONS, line["n_queries"])
+    n_timed = min(N_TIMED_QUESTIONS_BRIEF if plan.kind == "curves" else N_TIMED_QUESTIONS, line["n_queries"])
+    turns = f"; the systems take turns of {TURN} questions" if plan.kind == "quality" else ""
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     threads = f"{machine['threads']} thread" + ("" if machine["threads"] == 1 else "s")
     return (
         f"{line['n_docs']:,} documents; {line['n_queries']:,} questions of {line['reported_on']}, tuned on "
         f"{line['tuned_on']}. Latency: the first {n_timed:,} questions, one at a time on one thread, median of three "
-        f"passes. Builds and batches use {threads}. {machine['cpu']}, {machine['simd']}; {versions}."
+        f"passes{turns}. Builds and batches use {threads}. {machine['cpu']}, {machine['simd']}; {versions}."
     )
 
 
@@ -96,10 +114,7 @@ def results_table(plan: Plan, lines: Sequence[Line]) -> str:
     best = {name: max(line["measures"][name] for line in lines) for name in names}
     for line in lines:
         row = [line["system"] + (f", {line['variant']}" if "variant" in line else "")]
-        for name in names:
-            value = line["measures"][name]
-            shown = f"{value:.3f}" + ("*" if line.get("p", {}).get(name, 1.0) < SIGNIFICANCE_LEVEL else "")
-            row.append(f"**{shown}**" if value == best[name] and plan.kind == "points" else shown)
+        row += [_value_cell(line, name, best[name] if plan.kind == "points" else None) for name in names]
         times = line["milliseconds"]
         row += [f"{times['p50']:.3f}", f"{times['p95']:.2f}", f"{times['p99']:.2f}"]
         row += ["" if line["queries_per_second"] is None else f"{line['queries_per_second']:,.0f}"]
@@ -111,9 +126,32 @@ def results_table(plan: Plan, lines: Sequence[Line]) -> str:
             row += [" / ".join(f"{line[f'by_{side}']:.2f}" for side in ("clusters_only", "terms_only", "both"))]
         elif parts:
             row += ["", "", ""]
-        row.append(", ".join(f"{key} {value}" for key, value in line["setting"].items()))
+        row.append(_setting_cell(line))
         rows.append(row)
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def quality_table(plan: Plan, lines: Sequence[Line]) -> str:
+    """Return the Markdown table of systems at their best settings: quality, latency by number of hits, and size."""
+    head = ["system", *plan.measures, *(f"ms, k = {k}" for k in KS), "bytes/doc"]
+    rows = [[*head, "setting"], ["---", *["---:"] * (len(head) - 1), "---"]]
+    best = {name: max(line["measures"][name] for line in lines) for name in plan.measures}
+    for line in lines:
+        row = [line["system"], *(_value_cell(line, name, best[name]) for name in plan.measures)]
+        row += [f"{line['milliseconds_by_k'][str(k)]['p50']:.3f}" for k in KS]
+        row += [f"{line['bytes'] / line['n_docs']:,.0f}", _setting_cell(line)]
+        rows.append(row)
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def _value_cell(line: Line, name: str, best: float | None) -> str:
+    value = line["measures"][name]
+    shown = f"{value:.3f}" + ("*" if line.get("p", {}).get(name, 1.0) < SIGNIFICANCE_LEVEL else "")
+    return f"**{shown}**" if value == best else shown
+
+
+def _setting_cell(line: Line) -> str:
+    return ", ".join(f"{key} {value}" for key, value in line["setting"].items())
 
 
 #: The collections of the paper, recognised by a file that only they have.
@@ -136,9 +174,15 @@ def _paper_table(line: Line) -> list[str]:
 
 
 def plot(plan: Plan, lines: Sequence[Line]) -> str:
-    """Return an SVG plot of Recall@100, or else the first measure, against the plan's axis, as curves or points."""
+    """Return an SVG plot of a measure against the plan's axis, as curves or points.
+
+    The measure is the one that settings were chosen by, else Recall@100, else the first.
+    """
     pyplot = _pyplot()
     measure = "R@100" if "R@100" in plan.measures else plan.measures[0]
+    hits = ""
+    if plan.kind == "quality":
+        measure, hits = plan.choose, f", k = {search_depth(Measure.named(plan.choose))}"
     with pyplot.rc_context({"svg.hashsalt": plan.name, "svg.fonttype": "none"}):
         figure, axes = pyplot.subplots(figsize=(7, 4.5))
         named: dict[str, tuple[float, float]] = {}
@@ -152,10 +196,10 @@ def plot(plan: Plan, lines: Sequence[Line]) -> str:
             elif plan.kind == "curves":
                 xs, ys = zip(*pairs, strict=True)
                 axes.plot(xs, ys, "o-", ms=4, lw=2.5 if ours else 1.2, label=system)
-            if plan.kind == "points":
+            if plan.kind in ("points", "quality"):
                 axes.plot(*pairs[0], "o", ms=7 if ours else 5, color="C3" if ours else "0.4")
                 named[system] = pairs[0]
-        labels = {"milliseconds": "median ms for one query, one thread", "scored": "share of documents scored"}
+        labels = {"milliseconds": f"median ms for one query, one thread{hits}", "scored": "share of documents scored"}
         where = f"{lines[0]['collection']}, {lines[0]['encoder']} ({lines[0]['n_docs']:,} documents)"
         axes.set(xlabel=labels[plan.axis], ylabel=measure, title=where)
         plain_log_axis(axes)

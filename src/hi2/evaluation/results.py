@@ -35,14 +35,22 @@ class Results:
         return [line for line in self.lines if line["key"] == key]
 
     def add(self, lines: Sequence[dict[str, Any]], values: Mapping[str, Any]) -> None:
-        """Write all lines of a system. The values are written first; one rename then makes the lines visible."""
-        key = lines[0]["key"]
+        """Write all lines of a system, and its values per question."""
+        self.add_together([(lines, values)])
+
+    def add_together(self, systems: Sequence[tuple[Sequence[dict[str, Any]], Mapping[str, Any]]]) -> None:
+        """Write the lines and values of several systems: all of them, or none if the process ends in between.
+
+        The values are written first; one rename then makes the lines visible.
+        """
         values_folder = self.folder / "values"
         values_folder.mkdir(exist_ok=True)
-        with (values_folder / f"{key}.part").open("wb") as file:
-            np.savez_compressed(file, **values)
-        (values_folder / f"{key}.part").replace(values_folder / f"{key}.npz")
-        self.lines += lines
+        for lines, values in systems:
+            key = lines[0]["key"]
+            with (values_folder / f"{key}.part").open("wb") as file:
+                np.savez_compressed(file, **values)
+            (values_folder / f"{key}.part").replace(values_folder / f"{key}.npz")
+        self.lines += [line for lines, _ in systems for line in lines]
         part = self.path.with_suffix(".part")
         part.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in self.lines), encoding="utf-8")
         part.replace(self.path)
@@ -64,7 +72,8 @@ def collect_lines(plan: Plan, results: Results) -> list[dict[str, Any]]:
         for line in results.lines
         if line["experiment"] == plan.name and set(plan.measures) <= set(line["measures"])
     ]
-    # A run: the same questions and vectors, measured on the same processor with the same threads.
+    # A run: the same questions and vectors, measured on the same processor with the same threads, and beside the same
+    # systems if they took turns.
     last_run = {(line["collection"], line["encoder"]): _run_key(line) for line in lines}
     lines = [line for line in lines if _run_key(line) == last_run[line["collection"], line["encoder"]]]
     last = {(line["collection"], line["encoder"], line["system"]): line["key"] for line in lines}
@@ -80,14 +89,14 @@ def collect_lines(plan: Plan, results: Results) -> list[dict[str, Any]]:
     return [*found, *({"experiment": plan.name, "system": name, "absent": PEERS[name].needs} for name in absent)]
 
 
-def _run_key(line: Mapping[str, Any]) -> tuple[str, str, int]:
-    return line["task"], line["machine"]["cpu"], line["machine"]["threads"]
+def _run_key(line: Mapping[str, Any]) -> tuple[str, str, int, str]:
+    return line["task"], line["machine"]["cpu"], line["machine"]["threads"], line.get("together", "")
 
 
 def _add_p_values(plan: Plan, lines: Sequence[dict[str, Any]], results: Results) -> None:
     """Add p-values against the plan's reference, corrected for the number of systems. Only points are tested."""
     reference = [line for line in lines if line["system"] == plan.against]
-    if plan.kind != "points" or not reference:
+    if plan.kind not in ("points", "quality") or not reference:
         return
     base = results.values(reference[0]["key"])
     others = [line for line in lines if line["system"] != plan.against]

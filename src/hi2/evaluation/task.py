@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from hi2.encoders.registry import encoder_name, load_towers
 from hi2.errors import InvalidParameter, invalid
 from hi2.evaluation.collections import Collection, open_collection
 from hi2.evaluation.judgements import Grades, Judgements
+from hi2.evaluation.question_lists import QuestionList, read_question_lists, reported_list
 from hi2.evaluation.vectors import cached_vectors, read_vectors
 from hi2.progress import Progress
 from hi2.store.trained_parts import checksum
@@ -62,6 +64,8 @@ class Task:
     query_encoder: Encoder | None = None
     #: Identifies the vectors, the encoder, and the tuning and test questions.
     fingerprint: str = ""
+    #: Whether the questions come from lists. All questions of a list are used, also for tuning.
+    listed: bool = False
 
     def gains(self, questions: Questions, i: int, rows: Sequence[int]) -> list[int]:
         """Return the grades of the rows found for question ``i``. A repeated document is refused."""
@@ -135,31 +139,37 @@ def load_task(
     cache: Path | None = None,
     test: str = "test",
     limit: int | None = None,
+    tune_limit: int | None = None,
+    questions: Path | None = None,
+    final: bool = False,
     progress: Progress,
 ) -> Task:
     """Read a collection and its vectors.
 
     Vectors come from the folder ``vectors`` (corpus.npy and queries.npy) or are made by ``encoder`` and kept under
-    ``cache``. ``limit`` keeps only the first questions of each split.
+    ``cache``. ``limit`` keeps only the first questions of each split, ``tune_limit`` only the first of those that
+    settings are chosen on. ``questions`` is a file, or a folder of files, with lists of the questions to tune on and to
+    report; ``final`` reports the final questions instead of test.
     """
+    listed = reported_list(questions, open_collection(source).name, test, final=final)
     loaded = _load_collection(source, vectors, encoder, cache, progress)
-    rows = {id: row for row, id in enumerate(loaded.queries)}
-
-    def questions(split: str, wanted: Sequence[str], judged: Judgements) -> Questions:
-        chosen = list(wanted)[:limit]
-        own = loaded.query_vectors[[rows[id] for id in chosen]]
-        return Questions(split, chosen, [loaded.queries[id] for id in chosen], own, judged)
-
-    judged = loaded.collection.judgements(test, passages=loaded.passages)
-    reported = questions(test, judged.queries, judged)
-    tuning_split, ids, tuning = _tuning_questions(loaded.collection, test, loaded.passages)
-    known = set(reported.ids)
-    tuned = questions(tuning_split, [id for id in ids if id not in known], tuning)
+    n_tuned = min(limit or sys.maxsize, tune_limit or sys.maxsize)
+    if questions is not None and listed is not None:
+        reported = _listed_questions(loaded, listed, limit)
+        tuned = _listed_questions(loaded, read_question_lists(questions, loaded.collection.name).dev, n_tuned)
+    else:
+        judged = loaded.collection.judgements(test, passages=loaded.passages)
+        reported = _questions(loaded, test, judged.queries[:limit], judged)
+        tuning_split, ids, tuning = tuning_questions(loaded.collection, test, loaded.passages)
+        known = set(reported.ids)
+        tuned = _questions(loaded, tuning_split, [id for id in ids if id not in known][:n_tuned], tuning)
     if not tuned.ids:
         raise invalid(
             "--data", f"a collection with questions to tune on that are not in {test}", loaded.collection.name
         )
     depends_on = [checksum(loaded.corpus), checksum(loaded.query_vectors), loaded.source, test, reported.ids, tuned.ids]
+    if questions is not None:
+        depends_on.append([reported.split, tuned.split])
     return Task(
         loaded.collection.name,
         loaded.encoder,
@@ -171,7 +181,20 @@ def load_task(
         loaded.manifest,
         loaded.query_encoder,
         digest(loaded.manifest, depends_on),
+        questions is not None,
     )
+
+
+def _questions(loaded: _LoadedCollection, split: str, ids: Sequence[str], judged: Judgements) -> Questions:
+    rows = {id: row for row, id in enumerate(loaded.queries)}
+    own = loaded.query_vectors[[rows[id] for id in ids]]
+    return Questions(split, list(ids), [loaded.queries[id] for id in ids], own, judged)
+
+
+def _listed_questions(loaded: _LoadedCollection, listed: QuestionList, limit: int | None) -> Questions:
+    judged = loaded.collection.judgements(listed.split, passages=loaded.passages)
+    listed.check_judged(judged.queries)
+    return _questions(loaded, str(listed), listed.ids[:limit], judged)
 
 
 def load_training(
@@ -182,12 +205,12 @@ def load_training(
     if "train" not in loaded.collection.splits:
         raise invalid("--data", "a collection with a train split", loaded.collection.name)
     judged = loaded.collection.judgements("train", passages=loaded.passages)
-    _, held, tuning = _tuning_questions(loaded.collection, "test", loaded.passages)
+    _, held, tuning = tuning_questions(loaded.collection, "test", loaded.passages)
     reported = set(loaded.collection.judgements("test").queries) if "test" in loaded.collection.splits else set()
-    texts = {_normalised(loaded.queries[id]) for id in reported}  # a test question under another id is left out too
-    held = [id for id in held if id not in reported and _normalised(loaded.queries[id]) not in texts]
-    left_out, texts = {*held, *reported}, texts | {_normalised(loaded.queries[id]) for id in held}
-    ids = [id for id in judged.queries if id not in left_out and _normalised(loaded.queries[id]) not in texts]
+    texts = {normalised(loaded.queries[id]) for id in reported}  # a test question under another id is left out too
+    held = [id for id in held if id not in reported and normalised(loaded.queries[id]) not in texts]
+    left_out, texts = {*held, *reported}, texts | {normalised(loaded.queries[id]) for id in held}
+    ids = [id for id in judged.queries if id not in left_out and normalised(loaded.queries[id]) not in texts]
     place, rows = ({id: row for row, id in enumerate(known)} for known in (loaded.passages, loaded.queries))
     positives = None
     if isinstance(judged, Grades) and isinstance(tuning, Grades):
@@ -203,12 +226,13 @@ def load_training(
     }
 
 
-def _normalised(text: str) -> str:
+def normalised(text: str) -> str:
+    """Return the text by which a question is recognised under another id: lower case, single spaces."""
     return " ".join(text.lower().split())
 
 
-def _tuning_questions(
-    collection: Collection, test: str, passages: dict[str, str]
+def tuning_questions(
+    collection: Collection, test: str, passages: dict[str, str] | None
 ) -> tuple[str, Sequence[str], Judgements]:
     """Return the questions to tune on: the dev split, or a seeded share of the training questions."""
     splits = [split for split in collection.splits if split != test]

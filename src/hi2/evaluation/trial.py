@@ -22,7 +22,7 @@ from hi2.types import Array, Floats, Searcher
 
 #: Hits of every timed search. Deeper measures search a second time, untimed.
 K = 100
-#: Tuning questions at most, and how many of them each setting is timed on.
+#: Tuning questions at most, unless a list names them, and how many of them each setting is timed on.
 N_TUNING_QUESTIONS, N_TIMED_TUNING_QUESTIONS = 500, 100
 #: Test questions that are timed: for a system at one setting, and for a system at many settings.
 N_TIMED_QUESTIONS, N_TIMED_QUESTIONS_BRIEF = 1000, 300
@@ -72,19 +72,24 @@ class Trial:
             peer.build(task.vectors, task.texts, threads=threads)
         return cls(peer, task, time.perf_counter() - start, memory.peak)
 
+    @property
+    def tuning_questions(self) -> Questions:
+        """The questions that settings are chosen on: all that a list names, else the first of the split."""
+        return self.task.tune if self.task.listed else self.task.tune.first(N_TUNING_QUESTIONS)
+
     def tune(self, goal: float) -> SweptSetting:
         """Sweep the settings on the tuning questions and return the fastest whose Recall@100 reaches ``goal``.
 
         If none does, return the one with the highest recall. A setting that takes more than twice as long as one that
         exceeded the goal by 1 % is skipped.
         """
-        questions = self.task.tune.first(N_TUNING_QUESTIONS)
+        questions = self.tuning_questions
         enough = min([one.seconds for one in self.swept if one.recall >= 1.01 * goal], default=np.inf)
         known = [one.setting for one in self.swept]
         for setting in self.peer.sweep():
             if setting in known:
                 continue
-            times, rows = self._time_searches(questions.first(N_TIMED_TUNING_QUESTIONS), setting)
+            times, rows = self.time_searches(questions.first(N_TIMED_TUNING_QUESTIONS), setting)
             seconds = float(np.median(times))
             if seconds > 2 * enough:
                 continue
@@ -99,9 +104,21 @@ class Trial:
         best = max(one.recall for one in self.swept)
         return min((one for one in self.swept if one.recall >= best), key=lambda one: one.seconds)
 
+    def tune_part(self, goal: float) -> Setting:
+        """Tune the part of a composed system by itself, as ``tune`` does, and let the system search with its setting.
+
+        Only the tuning questions are searched. Empty if the system has no such part.
+        """
+        part = self.peer.part
+        if part is None:
+            return {}
+        setting: Setting = self._cached(f"part for {goal}", {}, lambda: Trial(part.peer, self.task).tune(goal).setting)
+        part.use(setting)
+        return setting
+
     def tuning_recall(self) -> float:
         """Return this system's Recall@100 on the tuning questions, without a sweep."""
-        questions = self.task.tune.first(N_TUNING_QUESTIONS)
+        questions = self.tuning_questions
         return float(self.values(questions, self.rows(questions, {}, K), Measure("R", K)).mean())
 
     def mean_scored(self, questions: Questions, setting: Setting) -> float | None:
@@ -128,12 +145,12 @@ class Trial:
             ]
         )
 
-    def _time_searches(self, questions: Questions, setting: Setting) -> tuple[Array, list[list[int]]]:
+    def time_searches(self, questions: Questions, setting: Setting, k: int = K) -> tuple[Array, list[list[int]]]:
         """Return the seconds of every question, and the rows found for it."""
         measured, found = np.empty(len(questions.ids)), []
         for i, (vector, text) in enumerate(zip(questions.vectors, questions.texts, strict=True)):
             start = time.perf_counter()
-            rows = self.peer.search(vector, text, K, setting)
+            rows = self.peer.search(vector, text, k, setting)
             measured[i] = time.perf_counter() - start
             found.append(rows[rows >= 0].tolist())
         return measured, found
@@ -149,8 +166,8 @@ class Trial:
         timed = questions.first(N_TIMED_QUESTIONS_BRIEF if brief else N_TIMED_QUESTIONS)
 
         def clock() -> tuple[Array, list[list[int]]]:
-            self._time_searches(questions.first(N_WARM_UP_QUESTIONS), setting)
-            passes = [self._time_searches(timed, setting) for _ in range(REPEATS)]
+            self.time_searches(questions.first(N_WARM_UP_QUESTIONS), setting)
+            passes = [self.time_searches(timed, setting) for _ in range(REPEATS)]
             return np.median([times for times, _ in passes], axis=0), passes[0][1]
 
         times, first_rows = self._cached(f"times of {len(timed.ids)}", setting, clock)

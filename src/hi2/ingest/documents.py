@@ -25,7 +25,7 @@ from hi2.errors import InvalidParameter, described, invalid
 from hi2.filters.columns import plain
 from hi2.progress import Progress
 from hi2.selectors.terms import BM25, LearnedTerms, TermSelector, TermWeights
-from hi2.text.bags import BagCollector, Bags, count_tokens, weigh
+from hi2.text.bags import BagCollector, Bags, count, count_tokens, weigh
 from hi2.text.tokenizer import Analyzer, Tokenizer
 from hi2.types import U64, Array, Floats
 
@@ -74,6 +74,8 @@ class Documents:
     ids: IdColumn
     bags: Bags | None
     stored: Ragged | None
+    #: What bags are stored of: the terms that texts have, or the weights that were given. None if there are none.
+    words: Bags | None = None
 
 
 def collect(
@@ -123,9 +125,13 @@ def collect(
     elif reader is not None and texts is None:
         raise invalid("texts", "given, one string a document, or terms=None for an index without terms", None)
     if passed is None:
-        unread = None if bags is not None else reader
-        passed = _read_texts(texts, payload, unread, None, keep_text=keep_text, n_docs=source.n, progress=progress)
-    return Documents(source, column, bags if bags is not None else passed.bags, passed.stored)
+        given = bags is not None
+        passed = _read_texts(
+            texts, payload, reader, None, keep_text=keep_text, n_docs=source.n, progress=progress, scored=given
+        )
+    own = bags if bags is not None else passed.bags
+    learned = reader is not None and isinstance(reader.spec, LearnedTerms)
+    return Documents(source, column, own, passed.stored, passed.words if learned else own)
 
 
 def collect_terms(reader: TermReader, texts: Iterable[str], n_docs: int, progress: Progress) -> Bags:
@@ -134,6 +140,14 @@ def collect_terms(reader: TermReader, texts: Iterable[str], n_docs: int, progres
     if bags is None:
         raise invalid("texts", "not needed where terms are given weights", "texts")
     return bags
+
+
+def count_words(reader: TermReader, texts: list[str]) -> Bags:
+    """Return the counted terms of documents given as texts alone."""
+    collector = BagCollector()
+    for batch in _batches(texts, len(texts)):
+        collector.add(count(reader.tokenizer, batch))
+    return collector.finish()
 
 
 def _check_count(name: str, n: int, n_docs: int) -> None:
@@ -148,6 +162,8 @@ class _TextPass:
     bags: Bags | None = None
     stored: Ragged | None = None
     vectors: Array | None = None
+    #: Counted terms, where ``bags`` has the scores of a trained scorer instead.
+    words: Bags | None = None
 
 
 def _read_texts(
@@ -159,14 +175,19 @@ def _read_texts(
     keep_text: bool,
     n_docs: int | None,
     progress: Progress,
+    scored: bool = False,
 ) -> _TextPass:
-    """Read texts and payload once: count terms, encode, and spool what is to be stored."""
+    """Read texts and payload once: count terms, encode, and spool what is to be stored.
+
+    ``scored``: a trained scorer has scored these documents before, and only their words are counted.
+    """
     keep = keep_text or payload is not None
     if texts is None and not keep:
         return _TextPass()
     counts = reader is not None and not isinstance(reader.spec, TermWeights) and texts is not None
     counted = reader is None or isinstance(reader.spec, BM25)
     collector = BagCollector(np.uint32 if counted else np.float32)
+    words = BagCollector()
     vectors, lines = VectorSpool(), Spool(np.uint8)
     ends: list[U64] = []
     payload_rows = None if payload is None else entries(payload, name="payload", must="one mapping a document")
@@ -177,11 +198,13 @@ def _read_texts(
                 if text is not None and not isinstance(text, str):
                     raise invalid("texts", "strings", f"a {type(text).__name__} in row {row}")
             known = [text or "" for text in batch]
-            encoded, bags = _encode_and_count(known, encoder, reader if counts else None)
+            encoded, bags = _encode_and_count(known, encoder, reader if counts and not scored else None)
             if encoded is not None:
                 vectors.append(encoded)
             if bags is not None:
                 collector.add(bags)
+            if counts and not counted and reader is not None:
+                words.add(count(reader.tokenizer, known))
             if keep:
                 own = [_line(text if keep_text else None, payload_rows, row) for row, text in enumerate(batch, n_texts)]
                 column = Ragged.of(own)
@@ -196,9 +219,10 @@ def _read_texts(
     if payload_rows is not None and next(payload_rows, None) is not None:
         raise InvalidParameter(f"The 'payload' parameter must have one entry a document ({n_texts}). Got more instead.")
     return _TextPass(
-        bags=collector.finish() if counts else None,
+        bags=collector.finish() if counts and not scored else None,
         stored=Ragged(np.concatenate(ends), lines.finish()) if keep else None,
         vectors=None if encoder is None else vectors.finish(),
+        words=words.finish() if counts and not counted else None,
     )
 
 

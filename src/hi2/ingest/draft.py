@@ -11,6 +11,7 @@ from hi2.codecs import Codec
 from hi2.data.ids import IdColumn
 from hi2.data.ragged import Ragged
 from hi2.data.vectors import Vectors
+from hi2.errors import invalid
 from hi2.ingest.documents import Documents
 from hi2.progress import Progress
 from hi2.selectors.terms import TermSelector
@@ -61,6 +62,12 @@ class Draft:
     terms: Postings | None = None
     copies: Postings | None = None
     stored: StoredRows | None = None
+    #: The documents that are noted under each term, beside those that are filed under it.
+    notes: Postings | None = None
+    #: The bags of some rows, as they are stored; terms by rank.
+    bags: Callable[[I64], Bags] | None = None
+    #: Term numbers of lists and bags are below this.
+    n_terms: int = 0
     pruned: Pruned = field(default_factory=Pruned)
 
 
@@ -70,6 +77,8 @@ def draft_of(model: Model, documents: Documents, *, threads: int, progress: Prog
     terms, pruned = None, Pruned()
     if model.terms is not None and documents.bags is not None:
         terms, pruned = term_postings(model.terms, documents.bags)
+    if model.evidence is not None and documents.words is None:
+        raise invalid("texts", "given: documents of this index have bags of their words", None)
 
     stored = documents.stored
     return Draft(
@@ -82,8 +91,24 @@ def draft_of(model: Model, documents: Documents, *, threads: int, progress: Prog
         terms=terms,
         copies=copies,
         stored=None if stored is None else StoredRows(stored.lengths, stored.take),
+        notes=note_postings(model.terms, documents.bags),
+        bags=bag_reader(model.terms, documents.words),
+        n_terms=0 if model.terms is None else model.terms.tokenizer.n_terms,
         pruned=pruned,
     )
+
+
+def bag_reader(selector: TermSelector | None, words: Bags | None) -> Callable[[I64], Bags] | None:
+    """Return a function that gives the bags of some rows as they are stored; None where no bags are kept."""
+    evidence = None if selector is None else selector.evidence
+    if evidence is None or words is None:
+        return None
+
+    def read(rows: I64) -> Bags:
+        own = evidence.counts(words.take(rows))
+        return Bags(own.offsets, evidence.native.ranks(own.terms), own.values, own.lengths)
+
+    return read
 
 
 def term_postings(selector: TermSelector, bags: Bags) -> tuple[Postings, Pruned]:
@@ -96,6 +121,14 @@ def term_postings(selector: TermSelector, bags: Bags) -> tuple[Postings, Pruned]
     if selector.spec.gamma is None:
         return postings, Pruned()
     return prune(postings, selection.scores, selector.spec.gamma)
+
+
+def note_postings(selector: TermSelector | None, bags: Bags | None) -> Postings | None:
+    """Return the documents noted under each term; None where no bags are kept."""
+    if selector is None or selector.evidence is None or bags is None:
+        return None
+    rows, terms = selector.notes(bags)
+    return Postings(terms, rows, np.zeros(len(rows), np.uint32))
 
 
 def prune(postings: Postings, scores: Array, gamma: float) -> tuple[Postings, Pruned]:

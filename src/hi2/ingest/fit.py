@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,7 +13,8 @@ from hi2.errors import described, invalid
 from hi2.ingest.documents import Documents, TermReader
 from hi2.progress import Progress
 from hi2.selectors.clusters import ClusterSelector, KMeans
-from hi2.selectors.terms import BM25, LearnedTerms, TermSelector, TermWeights
+from hi2.selectors.evidence import SPREAD_DOCUMENTS, SPREAD_QUERIES, DenseScale, Evidence
+from hi2.selectors.terms import BM25, LearnedTerms, TermSelector, TermWeights, fit_evidence
 from hi2.state.model import Model
 from hi2.types import Floats
 
@@ -29,6 +30,7 @@ class Specs:
     codec: CodecSpec | Codec | None
     refine: CodecSpec | Codec | None
     metric: str
+    bags: bool = True
 
 
 def fit_model(
@@ -40,6 +42,7 @@ def fit_model(
     reader: TermReader | None,
     codec: CodecSpec | Codec,
     refine: CodecSpec | Codec | None,
+    bags: bool,
     encoder: EncoderIdentity | None,
     threads: int,
     progress: Progress,
@@ -52,6 +55,9 @@ def fit_model(
         cluster_part = clusters if not isinstance(clusters, KMeans) else _fit_clusters(clusters, vectors, threads)
     with progress.phase("fit terms", None):
         term_part = _fit_terms(terms, reader, documents)
+        evidence = _fit_evidence(term_part, documents) if term_part is not None and bags else None
+        if term_part is not None and term_part.evidence is not evidence:
+            term_part = replace(term_part, evidence=evidence)
     with progress.phase("fit codec", None):
         codec_part = _fit_codec("codec", codec, vectors, cluster_part, threads)
     with progress.phase("fit refine", None):
@@ -81,6 +87,15 @@ def _fit_terms(
     if isinstance(reader.spec, LearnedTerms):
         raise invalid("terms", "a fitted TermSelector: learned terms come from training", described(terms))
     return reader.spec.fit(documents.bags, reader.tokenizer)
+
+
+def _fit_evidence(terms: TermSelector, documents: Documents) -> Evidence | None:
+    """What words are worth; that of a fitted selector stays as it is."""
+    if terms.evidence is not None or documents.words is None:
+        return terms.evidence
+    vectors = documents.vectors
+    dense = DenseScale.of(_sample(vectors, SPREAD_QUERIES), _sample(vectors, SPREAD_DOCUMENTS))
+    return fit_evidence(terms, documents.words, dense)
 
 
 def _fit_codec(

@@ -16,6 +16,7 @@ from hi2.state.model import Model
 from hi2.state.segment import Segment, SegmentMeta
 from hi2.state.snapshot import LiveSegment
 from hi2.store.arrays import Sink
+from hi2.text.bags import Bags
 from hi2.types import I64, U32, Array, Bytes
 
 
@@ -26,8 +27,8 @@ def merge_segments(
     return write_segment(sink, model, merged_draft(model, segments), report)
 
 
-def merged_draft(model: Model, segments: Sequence[LiveSegment]) -> Draft:
-    """Return the draft of one segment with the living documents of several."""
+def merged_draft(model: Model, segments: Sequence[LiveSegment], *, words: bool = True) -> Draft:
+    """Return the draft of one segment with the living documents of several; their bags and notes unless they change."""
     sources = [_Source(live) for live in segments]
     bases = np.cumsum([0] + [len(source.kept_rows) for source in sources])
     return Draft(
@@ -38,6 +39,9 @@ def merged_draft(model: Model, segments: Sequence[LiveSegment]) -> Draft:
         terms=_postings(sources, bases, lambda segment: segment.native.term_postings()) if model.terms else None,
         copies=_postings(sources, bases, lambda segment: segment.native.copy_postings()),
         stored=_stored(sources, bases) if any(live.segment.keeps_documents for live in segments) else None,
+        notes=_postings(sources, bases, lambda own: own.native.note_postings()) if words and model.evidence else None,
+        bags=_bags(sources, bases) if words and model.evidence else None,
+        n_terms=max([model.n_terms, *(live.segment.n_terms for live in segments)]),
         pruned=Pruned(
             sum(live.segment.meta.pruned_lists for live in segments),
             sum(live.segment.meta.pruned_postings for live in segments),
@@ -78,6 +82,22 @@ def _gather(sources: list[_Source], bases: Array, name: str) -> Callable[[I64], 
             places = np.flatnonzero(owners == owner)
             block[places] = arrays[owner][sources[owner].kept_docs[rows[places] - bases[owner]]]
         return block
+
+    return read
+
+
+def _bags(sources: list[_Source], bases: Array) -> Callable[[I64], Bags]:
+    def read(rows: I64) -> Bags:
+        owners = np.searchsorted(bases, rows, side="right") - 1
+        order, parts = [], []
+        for owner in distinct(owners):
+            places = np.flatnonzero(owners == owner)
+            docs = sources[owner].kept_docs[rows[places] - bases[owner]]
+            parts.append(Bags(*sources[owner].live.segment.native.bags(docs.astype(np.uint32))))
+            order.append(places)
+        back = np.empty(len(rows), np.int64)
+        back[np.concatenate(order)] = np.arange(len(rows))
+        return Bags.concatenate(parts).take(back)
 
     return read
 

@@ -55,6 +55,7 @@ def ingest(
         reader=reader,
         codec=codec,
         refine=refine,
+        bags=boolean("bags", specs.bags),
         encoder=_identity(encoder, documents.vectors.dim),
         threads=threads,
         progress=progress,

@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from hi2 import _native
+from hi2.arguments import thread_count
+from hi2.data.spool import Spool
 from hi2.filters.columns import Columns
 from hi2.ingest.draft import Draft, Postings, StoredRows
 from hi2.progress import Phase
 from hi2.state.model import Model
 from hi2.state.segment import SegmentMeta, id_arrays, rank_bits, width
 from hi2.store.arrays import Sink, put_array
+from hi2.text.bags import Bags
 from hi2.types import I64, U64, Array, Bytes
 
 _DOCS_PER_BLOCK = 8192
@@ -37,11 +40,13 @@ def write_segment(sink: Sink, model: Model, draft: Draft, report: Phase = lambda
         n_runs = len(keys)
         put_array(sink, "cluster_keys.npy", _pack(keys, model.n_clusters - 1))
         put_array(sink, "cluster_offsets.npy", _pack(np.append(0, np.cumsum(counts)), n))
-    n_copy_lists = n_term_lists = 0
+    n_copy_lists = n_term_lists = n_note_lists = 0
     if draft.copies is not None and len(draft.copies.keys):
         n_copy_lists = _put_lists(sink, "copy", draft.copies, docs, model.n_clusters, 0)
     if model.terms is not None and draft.terms is not None:
-        n_term_lists = _put_lists(sink, "term", draft.terms, docs, model.n_terms, rank_bits(model))
+        n_term_lists = _put_lists(sink, "term", draft.terms, docs, draft.n_terms, rank_bits(model))
+    if draft.notes is not None:
+        n_note_lists = _put_lists(sink, "note", draft.notes, docs, draft.n_terms, 0)
 
     def blocks(read: Callable[[I64], Bytes]) -> Iterator[Array]:
         for begin in range(0, n, _DOCS_PER_BLOCK):
@@ -52,6 +57,8 @@ def write_segment(sink: Sink, model: Model, draft: Draft, report: Phase = lambda
     sink.put("codes.npy", np.uint8, (n, model.codec.code_bytes), blocks(draft.codes))
     if model.refine is not None and draft.refine_codes is not None:
         sink.put("refine_codes.npy", np.uint8, (n, model.refine.code_bytes), blocks(draft.refine_codes))
+    if draft.bags is not None:
+        _put_bags(sink, draft.bags, rows, draft.n_terms)
     if draft.stored is not None:
         _put_stored(sink, draft.stored)
         _put_columns(sink, draft.stored, docs)
@@ -61,6 +68,8 @@ def write_segment(sink: Sink, model: Model, draft: Draft, report: Phase = lambda
         n_runs=n_runs,
         n_copy_lists=n_copy_lists,
         n_term_lists=n_term_lists,
+        n_note_lists=n_note_lists,
+        n_terms=draft.n_terms,
         pruned_lists=draft.pruned.lists,
         pruned_postings=draft.pruned.postings,
     )
@@ -88,6 +97,22 @@ def _put_lists(sink: Sink, name: str, postings: Postings, docs: I64, n_keys: int
     put_array(sink, f"{name}_offsets.npy", _pack(offsets, len(blob) - _native.PADDING))
     put_array(sink, f"{name}_lists.npy", blob)
     return len(keys)
+
+
+def _put_bags(sink: Sink, read: Callable[[I64], Bags], rows: I64, n_terms: int) -> None:
+    """Store the bags in the order of documents; what is encoded is spooled, because its size is not known before."""
+    sizes, blob = [np.zeros(1, np.uint64)], Spool(np.uint8)
+    for begin in range(0, len(rows), _DOCS_PER_BLOCK):
+        bags = read(rows[begin : begin + _DOCS_PER_BLOCK])
+        own, data = _native.encode_bags(
+            bags.offsets, bags.terms, bags.values, bags.lengths, n_terms, thread_count(None)
+        )
+        sizes.append(own)
+        blob.append(data)
+    ends = np.cumsum(np.concatenate(sizes), dtype=np.uint64)
+    blob.append(np.zeros(_native.PADDING, np.uint8))
+    put_array(sink, "bag_offsets.npy", _pack(ends, int(ends[-1])))
+    put_array(sink, "bags.npy", blob.finish())
 
 
 def _put_stored(sink: Sink, stored: StoredRows) -> None:

@@ -24,6 +24,8 @@ _PARTS = {
     "cluster": "clusters",
     "copy": "copies",
     "term": "terms",
+    "bag": "bags",
+    "note": "notes",
     "id_characters": "id_characters",
     "ids.npy": "id_characters",
     "id": "ids",
@@ -85,7 +87,7 @@ def count_without_term_list(state: State, texts: Sequence[str]) -> int:
     """Return how many of these texts have no term that a document is filed under."""
     if state.model.terms is None:
         return len(texts)
-    offsets, terms = state.model.terms.query_terms(texts, DEFAULT_QUERY_TERMS)
+    offsets, terms, _, _ = state.model.terms.query_terms(texts, DEFAULT_QUERY_TERMS)
     filed = _term_lengths(state.snapshot, state.model)[terms] > 0
     opened = np.concatenate([[0], np.cumsum(filed)])[offsets.astype(np.int64)]
     return int((np.diff(opened) == 0).sum())
@@ -138,7 +140,7 @@ def _term_skew(snapshot: Snapshot, model: Model) -> dict[str, Any] | None:
 
 
 def _term_lengths(snapshot: Snapshot, model: Model) -> Array:
-    lengths = np.zeros(model.n_terms, np.int64)
+    lengths = np.zeros(max([model.n_terms, *(live.segment.n_terms for live in snapshot.segments)]), np.int64)
     for live in snapshot.segments:
         keys, own = live.segment.native.term_lengths()
         lengths[keys] += own.astype(np.int64)

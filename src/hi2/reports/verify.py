@@ -14,6 +14,7 @@ from hi2.data.stored_line import check_line
 from hi2.data.vectors import LARGEST
 from hi2.errors import Error, FormatError
 from hi2.filters.columns import Columns
+from hi2.reports.verify_words import verify_bags, verify_statistics
 from hi2.selectors.terms import LearnedTerms
 from hi2.state.index_state import State
 from hi2.state.model import Model, finite
@@ -49,10 +50,9 @@ def _require(holds: Any, number: int, what: str) -> None:
 
 
 def _verify_model(model: Model) -> None:
-    if model.terms is not None:
-        model.terms.tokenizer.name(0)  # parses a stored tokenizer
-        if isinstance(model.terms.spec, LearnedTerms) and model.terms.spec.scorer is not None:
-            model.terms.spec.scorer.check_weights()
+    verify_statistics(model)
+    if model.terms is not None and isinstance(model.terms.spec, LearnedTerms) and model.terms.spec.scorer is not None:
+        model.terms.spec.scorer.check_weights()
     model.check_finite()
 
 
@@ -68,6 +68,7 @@ def _verify_segment(model: Model, live: LiveSegment, number: int) -> None:
     _require(np.array_equal(np.sort(order), np.arange(n)), number, "its id order is not a permutation")
     _verify_id_order(segment, order, number)
     _verify_postings(model, segment, number)
+    verify_bags(model, segment, number)
     if live.alive is not None:
         spare = live.alive[-1] >> (n - 1) % 8 + 1 if n else 0
         _require(spare == 0 and live.n_alive > 0, number, "its alive bits do not fit its documents")
@@ -121,6 +122,7 @@ def _verify_postings(model: Model, segment: Segment, number: int) -> None:
     for name, (keys, docs, ranks), deepest in (
         ("term", segment.native.term_postings(), model.per_doc),
         ("copy", segment.native.copy_postings(), 1),
+        ("note", segment.native.note_postings(), 1),
     ):
         rising = (keys[1:] != keys[:-1]) | (docs[1:] > docs[:-1])
         _require(rising.all(), number, f"a {name} list does not rise")

@@ -51,6 +51,10 @@ class SegmentMatches:
             return self.given
         return np.flatnonzero(alive_flags(self.bits, self.n_docs)).astype(np.uint32)
 
+    def has(self, doc: int) -> bool:
+        """Return whether a document passes."""
+        return bool(self.bits[doc >> 3] >> (doc & 7) & 1)
+
 
 @dataclass(frozen=True)
 class Matches:
@@ -63,6 +67,11 @@ class Matches:
     def n(self) -> int:
         """How many documents pass."""
         return sum(part.n for part in self.parts)
+
+    def also(self, other: Matches) -> Matches:
+        """Return what passes both."""
+        pairs = zip(self.parts, other.parts, strict=True)
+        return Matches(self.snapshot, tuple(SegmentMatches(a.n_docs, a.bits & b.bits) for a, b in pairs))
 
     def native(self, *, only: bool) -> list[Any]:
         """Return the segments for the native search; with ``only`` all documents that pass are the candidates."""
@@ -107,7 +116,12 @@ def group_by_filter(filters: Sequence[Any]) -> list[tuple[Any, list[int]]]:
 
 
 def matching(snapshot: Snapshot, given: Any) -> Matches:
-    """Return what passes a filter: an expression or its text, a boolean mask in the order of ``ids()``, or ids."""
+    """Return what passes a filter: an expression or its text, a boolean mask in the order of ``ids()``, or ids.
+
+    What passes is also given as it is.
+    """
+    if isinstance(given, Matches):
+        return given
     if isinstance(given, str):
         given = parse(given)
     if isinstance(given, Expression):

@@ -16,6 +16,14 @@ from hi2.state.model import Model
 
 #: The refine store rescores this many times k hits unless the search says otherwise.
 DEFAULT_REFINE = 4
+#: How much words count where documents have bags and the search does not say: chosen on dev questions, see
+#: docs/hybrid.md.
+DEFAULT_LEXICAL = 0.3
+LARGEST_LEXICAL = 1e6
+#: The share of the default clusters that are opened where words rank too, and find what lies farther.
+CLUSTERS_WITH_WORDS = 0.75
+#: The bags of this many candidates are read, or of an eighth more than there are hits: so 10 hits are the first of 100.
+WORDS_DEPTH = 120
 
 
 @dataclass(frozen=True)
@@ -34,6 +42,26 @@ class Effort:
     budget: int | None = None
     adaptive: float | None = None
     benefit: Benefit = DEFAULT_BENEFIT
+    #: The weight of words, and the spread of dense scores that it is relative to.
+    lexical: float = 0.0
+    spread: float = 0.0
+    #: How many candidates are scored by their words; None where this follows from k.
+    candidates: int | None = None
+
+    #: The share of the clusters that a query with words opens.
+    word_share: float = 1.0
+
+    @property
+    def word_clusters(self) -> int:
+        """How many clusters a query opens that ranks by words."""
+        return math.ceil(self.clusters * self.word_share) if self.lexical else self.clusters
+
+    @property
+    def words_depth(self) -> int:
+        """How many candidates are scored by their words."""
+        if self.candidates is not None:
+            return self.candidates
+        return max(WORDS_DEPTH, self.k + self.k // 8)
 
     @property
     def weighed(self) -> bool:
@@ -52,6 +80,9 @@ class Effort:
             benefit=self.benefit.array if self.weighed else None,
             cut=-math.inf if self.adaptive is None else log_odds(self.adaptive),
             budget=self.budget,
+            lexical=self.lexical * self.spread,
+            words_depth=self.words_depth,
+            word_clusters=self.word_clusters,
         )
 
 
@@ -66,6 +97,7 @@ def resolve_effort(
     budget: int | None = None,
     adaptive: float | None = None,
     benefit: Benefit | None = None,
+    lexical: float | None = None,
 ) -> Effort:
     """Return the effort of a search; None takes the default."""
 
@@ -77,19 +109,36 @@ def resolve_effort(
     if adaptive is not None:
         adaptive = real("adaptive", adaptive, low=0, high=1)
     weighed = budget is not None or adaptive is not None
+    n_terms = count("terms", terms, DEFAULT_QUERY_TERMS)
+    n_per_doc = count("per_doc", per_doc, model.per_doc)
+    weight = _weight_of_words(model, lexical, skipped=0 in (n_terms, n_per_doc))
     default_clusters = model.n_clusters
     if model.clusters is not None and not weighed:
         default_clusters = model.clusters.default_probes
     return Effort(
         k=k,
         clusters=count("clusters", clusters, default_clusters),
-        terms=count("terms", terms, DEFAULT_QUERY_TERMS),
-        per_doc=count("per_doc", per_doc, model.per_doc),
+        terms=n_terms,
+        per_doc=n_per_doc,
         depth=k * rounds if model.refine is not None else 0,
         budget=None if budget is None else min(integer("budget", budget, low=1), 2**62),
         adaptive=adaptive,
         benefit=DEFAULT_BENEFIT if benefit is None else benefit,
+        lexical=weight,
+        word_share=CLUSTERS_WITH_WORDS if clusters is None and default_clusters < model.n_clusters else 1.0,
+        spread=0.0 if model.evidence is None else model.evidence.spread,
     )
+
+
+def _weight_of_words(model: Model, lexical: float | None, *, skipped: bool) -> float:
+    """Return the weight of words; a search that skips terms does not count them unless it says so."""
+    if lexical is None:
+        return 0.0 if model.evidence is None or skipped else DEFAULT_LEXICAL
+    weight = real("lexical", lexical, low=0.0, high=LARGEST_LEXICAL)
+    if weight and model.evidence is None:
+        must = "0: the documents of this index have no bags (build with texts and bags=True, or refit() with texts)"
+        raise invalid("lexical", must, lexical)
+    return weight
 
 
 def with_profile(state: State, name: str, given: dict[str, Any]) -> dict[str, Any]:

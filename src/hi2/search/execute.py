@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,13 +18,15 @@ from hi2.search.effort import Effort
 from hi2.search.hits import Found, id_array, make_hits
 from hi2.search.query import Queries, Texts, read_queries, with_terms
 from hi2.state.index_state import State
-from hi2.types import Array, Hits
+from hi2.types import Array, Floats, Hits
 
 #: If a share s of the documents passes a filter, the search opens (1 / s) to this power times as many clusters. It is
 #: measured: the k best of what passes are then found as well as the k best of all documents without a filter.
 WIDENING_EXPONENT = 0.75
 #: If no more documents pass a filter than this, or than four times k, all of them are scored.
 MAX_EXHAUSTIVE = 4096
+#: In place of the parts of scores where words do not rank.
+_NO_PARTS: Floats = np.zeros((0, 0), np.float32)
 
 
 def execute(
@@ -51,9 +54,18 @@ def execute(
 def execute_native(state: State, queries: Queries, effort: Effort, threads: int, segments: Any = None) -> Found:
     """Run the native search over the segments of the state, or over those given with a filter's bits."""
     own = state.snapshot.native if segments is None else segments
-    return _native.search(
-        state.model.native, own, queries.vectors, queries.offsets, queries.terms, effort.native, threads
+    found = _native.search(
+        state.model.native,
+        own,
+        queries.vectors,
+        queries.offsets,
+        queries.terms,
+        effort.native,
+        threads,
+        queries.word_offsets,
+        queries.words,
     )
+    return found if queries.words is not None else (*found[:6], _NO_PARTS, _NO_PARTS)
 
 
 def _execute_one(state: State, vector: Array, text: str | None, effort: Effort) -> Hits | None:
@@ -64,8 +76,10 @@ def _execute_one(state: State, vector: Array, text: str | None, effort: Effort) 
     found = (state.vector_reader if text is None else state.reader).search(vector, text, effort.native, LARGEST)
     if found is None:
         return None
-    ids, scores, n_scored, n_term_lists = found
-    return Hits(id_array(state.snapshot, ids), scores, n_scored, len(ids), n_term_lists)
+    ids, scores, n_scored, n_term_lists, *parts = found
+    dense, lexical = parts if parts and text is not None else (scores, None)
+    named = id_array(state.snapshot, ids)
+    return Hits(named, scores, n_scored, len(ids), n_term_lists, dense=dense, lexical=lexical)
 
 
 def _filtered_each(
@@ -83,18 +97,44 @@ def _filtered_each(
         some = queries.take(rows)
         if given is None:
             found: Found = execute_native(state, some, effort, threads)
-            complete[rows] = effort.clusters >= state.model.n_clusters > 0
+            complete[rows] = effort.word_clusters >= state.model.n_clusters > 0
         else:
             found, complete[rows] = _filtered(state, some, effort, matching(state.snapshot, given), threads)
         if not whole:
-            whole = [np.zeros((len(queries), *part.shape[1:]), part.dtype) for part in found]
-        for target, part in zip(whole, found, strict=True):
-            target[rows] = part
+            whole = [np.zeros((len(queries) if len(part) else 0, *part.shape[1:]), part.dtype) for part in found]
+        _put_rows(whole, rows, found)
     return whole, complete
 
 
+def _put_rows(whole: Found, rows: Sequence[int] | Array, found: Found) -> None:
+    """Put what was found for some queries in its place. The parts of scores have no rows where words do not rank."""
+    for target, part in zip(whole, found, strict=True):
+        if len(part):
+            target[rows] = part
+
+
 def _filtered(state: State, queries: Queries, effort: Effort, passing: Matches, threads: int) -> tuple[Found, Array]:
-    """Search what passes a filter, and whether all of it was scored, per query.
+    """Search what passes a filter, and whether all of it was scored, per query."""
+    wanted = min(effort.k, passing.n)
+    complete = np.zeros(len(queries), bool)
+    rows: Array = np.arange(len(queries))
+    found: Found = ()
+    for own, exhaustive in filtered_efforts(state, effort, passing):
+        some = queries.take(rows) if found else queries
+        again = execute_native(state, some, own, threads, passing.native(only=exhaustive))
+        complete[rows] = exhaustive or own.clusters >= state.model.n_clusters > 0
+        if found:
+            _put_rows(found, rows, again)
+        found = found or again
+        rows = rows[again[3] < wanted]
+        if not len(rows):
+            break
+        found = [np.array(part) for part in found]
+    return found, complete
+
+
+def filtered_efforts(state: State, effort: Effort, passing: Matches) -> Iterator[tuple[Effort, bool]]:
+    """Yield what a search with a filter opens, in turn until k hits are found, and whether it scores all that passes.
 
     The fewer documents pass, the farther the k best of them lie, so more clusters are opened, and still more until k
     are found. Lists are opened whole, even if the effort says to weigh them.
@@ -102,23 +142,14 @@ def _filtered(state: State, queries: Queries, effort: Effort, passing: Matches, 
     model = state.model
     if effort.weighed:
         effort = replace(effort, budget=None, adaptive=None)
+    effort = replace(effort, word_share=1.0)
     exhaustive = passing.n <= max(MAX_EXHAUSTIVE, 4 * effort.k)
     if not exhaustive:
         wider = math.ceil(effort.clusters * (state.snapshot.n_alive / max(passing.n, 1)) ** WIDENING_EXPONENT)
         effort = replace(effort, clusters=min(model.n_clusters, wider))
-    wanted = min(effort.k, passing.n)
-    found = execute_native(state, queries, effort, threads, passing.native(only=exhaustive))
-    complete = np.full(len(queries), exhaustive or effort.clusters >= model.n_clusters > 0)
-    rows = np.flatnonzero(found[3] < wanted)
-    if len(rows):
-        found = [np.array(part) for part in found]
-    while len(rows) and not exhaustive:
+    yield effort, exhaustive
+    while not exhaustive:
         exhaustive = effort.clusters >= model.n_clusters
         fewest = 0 if model.clusters is None else model.clusters.default_probes
         effort = replace(effort, clusters=min(model.n_clusters, max(8 * effort.clusters, fewest)))
-        again = execute_native(state, queries.take(rows), effort, threads, passing.native(only=exhaustive))
-        for target, part in zip(found, again, strict=True):
-            target[rows] = part
-        complete[rows] = exhaustive or effort.clusters >= model.n_clusters > 0
-        rows = rows[again[3] < wanted]
-    return found, complete
+        yield effort, exhaustive

@@ -1,215 +1,282 @@
-"""Why is this document among the hits, or why not? The lists that hold it, its scores, its rank."""
+"""Why is this document among the hits, or why not? The search is repeated, and its lists are looked into."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from hi2 import _native
 from hi2.codecs import Flat
-from hi2.errors import FormatError, described
+from hi2.errors import described, invalid
+from hi2.search.candidates import Matches, matching
+from hi2.search.comparison import compare
 from hi2.search.effort import Effort
-from hi2.search.execute import execute
-from hi2.search.query import read_query
+from hi2.search.execute import execute_native, filtered_efforts
+from hi2.search.explanation import ClusterMatch, Explanation
+from hi2.search.hits import make_hits
+from hi2.search.query import Queries, read_query, with_terms
+from hi2.search.syntax import SignedText
+from hi2.search.word_matches import QueryText, match_lists, read_text, score_words, unknown_words
+from hi2.search.words import execute_words, failed_signs
 from hi2.state.index_state import State
 from hi2.state.snapshot import Place
 from hi2.types import Array, Floats, Hits, Id
 
 
-@dataclass(frozen=True)
-class ClusterMatch:
-    """A cluster that the document is filed under: its rank for the query, and whether the query opened it.
+def explain(
+    state: State,
+    vector: Any,
+    text: str | None,
+    effort: Effort,
+    *,
+    id: Id,
+    against: Id | None = None,
+    filter: Any = None,
+    signs: SignedText | None = None,
+) -> Explanation:
+    """Return why ``id`` is or is not among the best, and why it is ahead of ``against`` or behind it.
 
-    A query that weighs its lists ranks clusters by bins of similar score, and by number within a bin.
+    Without a vector the words of the text rank alone. ``signs`` are those that the filter was made from.
     """
-
-    cluster: int
-    place: int
-    opened: bool
-    copy: bool
-
-
-@dataclass(frozen=True)
-class TermMatch:
-    """A query term that the document is filed under: its rank among the document's terms, and whether it counts.
-
-    A term counts if its rank is below ``per_doc``. A query that weighs its lists opens each down to some cluster.
-    """
-
-    term: str
-    rank: int
-    counts: bool
-    opened: bool
+    if text is not None and not isinstance(text, str):
+        raise invalid("text", "a string", described(text))
+    if against is not None and against == id:
+        raise invalid("against", "another document than id", described(against))
+    passing = None if filter is None else matching(state.snapshot, filter)
+    asked: _ByWords | _ByVector
+    if vector is None and text is not None:
+        asked = _ByWords(state, text, effort.k, passing)
+    else:
+        asked = _ByVector.of(state, read_query(vector, state.model), text, effort, passing)
+    own = _explain(asked, id, passing, signs)
+    if against is None:
+        return own
+    return replace(own, comparison=compare(own, _explain(asked, against, passing, signs)))
 
 
-@dataclass(frozen=True)
-class Explanation:
-    """What a search did with one document. ``str`` says it in words, ``to_dict`` returns plain data.
-
-    ``outcome`` is 'found', 'outscored', 'no shared list' or 'not in the index'. ``score`` is the codec's score,
-    ``refine_score`` that of the refine store, ``exact_score`` the inner product where full vectors are stored. ``rank``
-    counts from 1, by the refine store if ``rescored``, otherwise by the codec among all documents scored.
-    ``asked_clusters``, ``budget`` and ``adaptive`` are the arguments of the search.
-    """
-
-    id: Id
-    outcome: str
-    k: int
-    n_scored: int
-    rank: int | None = None
-    rescored: bool = False
-    score: float | None = None
-    refine_score: float | None = None
-    exact_score: float | None = None
-    lowest_hit: float | None = None
-    clusters: tuple[ClusterMatch, ...] = ()
-    terms: tuple[TermMatch, ...] = ()
-    query_terms: tuple[str, ...] = ()
-    unmatched_terms: tuple[str, ...] = ()
-    no_terms: str | None = None
-    asked_clusters: int = 0
-    budget: int | None = None
-    adaptive: float | None = None
-    filtered: bool = False
-
-    @property
-    def weighed(self) -> bool:
-        """Whether the query weighed its lists."""
-        return self.budget is not None or self.adaptive is not None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data."""
-        return asdict(self)
-
-    def __str__(self) -> str:
-        name = described(self.id)
-        if self.outcome == "not in the index":
-            return f"{name} is not in the index."
-        lines = []
-        if self.outcome == "found":
-            lines.append(f"{name} was found at rank {self.rank} of {self.n_scored} documents scored.")
-        elif self.outcome == "outscored":
-            lines.append(f"{name} was scored but is not among the best {self.k}: rank {self.rank} of {self.n_scored}.")
-            if self.refine_score is not None and not self.rescored:
-                lines.append("The codec ranks it too low to be rescored: ask for a deeper refine or a finer codec.")
-            else:
-                lines.append(f"The last hit has {self.lowest_hit:.4f}: ask for a larger k.")
-        else:
-            lines.append(f"{name} was not scored: no list the query opened holds it{self._or_filtered()}.")
-            lines += [] if self.filtered else self._way_in()
-        for cluster in self.clusters:
-            how = "a further cluster" if cluster.copy else "its cluster"
-            asked = cluster.place <= self.asked_clusters and self.weighed
-            state = "opened" if cluster.opened else "too little is expected of it" if asked else "not opened"
-            said = "" if self.filtered else f": {state}"
-            lines.append(f"- {how} {cluster.cluster} is number {cluster.place} for this query{said}.")
-        for term in self.terms:
-            unopened = "not opened as far as its cluster" if term.counts else "beyond per_doc, not counted"
-            state = "opened" if term.counts and term.opened else unopened
-            lines.append(f"- its term {term.term!r} (number {term.rank + 1} of the document) is in the query: {state}.")
-        if self.no_terms is not None:
-            lines.append(f"- the query opened no term: {self.no_terms}.")
-        elif not self.terms:
-            lines.append(f"- it is filed under none of the query's terms ({', '.join(self.query_terms)}).")
-        if self.unmatched_terms:
-            lines.append(f"- no document is filed under: {', '.join(self.unmatched_terms)}.")
-        scores = [("codec", self.score), ("refine", self.refine_score), ("exact", self.exact_score)]
-        known = ", ".join(f"{kind} {value:.4f}" for kind, value in scores if value is not None)
-        lines.append(f"- score: {known}.")
-        return "\n".join(lines)
-
-    def _or_filtered(self) -> str:
-        return ", or the filter leaves it out" if self.filtered else ""
-
-    def _way_in(self) -> list[str]:
-        """What would have admitted the document."""
-        nearest = min((match.place for match in self.clusters), default=None)
-        if any(match.opened for match in self.clusters) or any(match.counts and match.opened for match in self.terms):
-            return ["The budget ended before it was reached: a larger one would reach it."]
-        budget = [] if self.budget is None else ["a larger budget"]
-        wider = " and ".join([*budget, *([] if self.adaptive is None else ["a lower adaptive"])])
-        if (nearest or self.asked_clusters + 1) <= self.asked_clusters or any(match.counts for match in self.terms):
-            return [f"{wider[:1].upper()}{wider[1:]} would reach it."]
-        more = f" with {wider}" if wider else ""
-        return [] if nearest is None else [f"Opening {nearest} clusters (clusters={nearest}){more} would reach it."]
-
-
-def explain(state: State, vector: Any, text: str | None, effort: Effort, *, id: Id, filter: Any = None) -> Explanation:
-    """Return why ``id`` is or is not among the best. It looks into the lists and repeats the search."""
-
-    def search(state: State, vector: Any, text: str | None, effort: Effort) -> Hits:
-        return execute(state, vector, text, effort, filter=filter)
-
-    hits = search(state, vector, text, effort)
+def _explain(asked: _ByWords | _ByVector, id: Id, passing: Matches | None, signs: SignedText | None) -> Explanation:
+    state = asked.state
+    hits = asked.hits
     place = state.snapshot.find([id])[0]
     if place is None:
-        return Explanation(id, "not in the index", effort.k, hits.n_scored)
-    query = read_query(vector, state.model)
-    terms_of_query = _query_terms(state, text, effort)
-    clusters = _clusters(state, place, query, effort)
-    clusters, opened_terms = _opened(state, query, terms_of_query, effort, clusters)
-    terms, query_terms, unmatched = _terms(state, place, text, effort, terms_of_query, opened_terms)
-    admitted = any(match.opened for match in clusters) or any(match.counts and match.opened for match in terms)
-    if filter is not None or effort.budget is not None:
-        # A filter opens more than was asked for, and a budget may end inside a list: only the search itself knows.
-        every = replace(effort, k=max(1, hits.n_scored), depth=0)
-        admitted = id in search(state, vector, text, every).ids.tolist()
+        return Explanation(id, "not in the index", asked.k, hits.n_scored)
+    lowest = float(hits.scores[-1]) if len(hits) else None
+    why = asked.explain(Explanation(id, "", asked.k, hits.n_scored, lowest_hit=lowest), place)
+    why = replace(why, filtered=passing is not None)
+    if passing is None or passing.parts[place.segment].has(place.doc):
+        return why
+    missing, excluded = ((), ()) if signs is None else failed_signs(state, place, signs)
+    return replace(why, outcome="filtered out", missing_words=missing, excluded_words=excluded)
 
+
+class _ByWords:
+    """A search by words alone."""
+
+    def __init__(self, state: State, text: str, k: int, passing: Matches | None) -> None:
+        self.state, self.k = state, k
+        self._text, self._passing = text, passing
+        self.hits = execute_words(state, text, k, filter=passing)
+        self._query = read_text(state, text, 0)
+
+    def explain(self, why: Explanation, place: Place) -> Explanation:
+        """Add what is known of a document of the index."""
+        scores = score_words(self.state, place, self._query, 1.0)
+        rank = None
+        if scores.lexical > 0:
+            every = execute_words(self.state, self._text, max(1, self.state.snapshot.n_alive), filter=self._passing)
+            rank = _place_in(every, why.id)
+        outcome = "found" if rank is not None and rank <= len(self.hits) else "outscored"
+        return replace(
+            why,
+            outcome=outcome if scores.lexical > 0 else "no shared word",
+            rank=rank,
+            larger_k=rank if outcome == "outscored" else None,
+            score=scores.lexical,
+            lexical=scores.lexical,
+            weight=1.0,
+            words=scores.words,
+            punctuation=scores.punctuation,
+            unmatched_terms=unknown_words(self.state, place, self._query),
+        )
+
+
+@dataclass(frozen=True)
+class _ByVector:
+    """A search by a vector, or by a vector and words. ``effort`` and ``segments`` are what it opened in the end."""
+
+    state: State
+    effort: Effort
+    segments: Any
+    queries: Queries
+    text: str | None
+    query: QueryText
+    hits: Hits
+    #: What a point of BM25 is worth; 0 where words do not rank.
+    weight: float
+    filtered: bool
+
+    @classmethod
+    def of(cls, state: State, vector: Floats, text: str | None, effort: Effort, passing: Matches | None) -> _ByVector:
+        """Search, and remember what was opened."""
+        queries = with_terms(state.model, vector[None, :], [text], effort, 1)
+        efforts = [(effort, False)] if passing is None else filtered_efforts(state, effort, passing)
+        for own, exhaustive in efforts:
+            segments = None if passing is None else passing.native(only=exhaustive)
+            found = execute_native(state, queries, own, 1, segments)
+            effort = own
+            if passing is None or found[3][0] >= min(own.k, passing.n):
+                break
+        lists = effort.terms > 0 and effort.per_doc > 0
+        query = read_text(state, text, effort.terms if lists else 0)
+        weight = 0.0
+        if queries.words is not None and len(queries.words):
+            weight = effort.lexical * effort.spread
+            weight *= state.model.native.word_weight(queries.vectors[0], queries.words)
+        hits = make_hits(state.snapshot, found, k=effort.k, single=True)
+        return cls(state, effort, segments, queries, text, query, hits, weight, passing is not None)
+
+    @property
+    def k(self) -> int:
+        """How many hits were asked for."""
+        return self.effort.k
+
+    @property
+    def n_clusters(self) -> int:
+        """How many clusters were opened."""
+        return self.effort.word_clusters if self.weight > 0 else self.effort.clusters
+
+    @property
+    def n_candidates(self) -> int | None:
+        """How many of the documents scored are scored again; None if all scores are final."""
+        return self.effort.words_depth if self.weight > 0 else self.effort.depth or None
+
+    def explain(self, why: Explanation, place: Place) -> Explanation:
+        """Add what is known of a document of the index."""
+        state, effort = self.state, self.effort
+        vector = self.queries.vectors[0]
+        clusters = _clusters(state, place, vector)
+        clusters, reached = _opened(state, vector, self.query.opened, effort, self.n_clusters, clusters)
+        lists = match_lists(state, place, self.query, effort, reached, by_words=self.weight > 0)
+        # Filters admit by themselves, notes too, and a budget may end inside a list: only the search itself knows.
+        scored = _place_in(self._all_scored(), why.id) is not None
+        rank = _place_in(self.hits, why.id)
+        outcome = "found" if rank is not None else "outscored" if scored else "no shared list"
+        rescored = rank is not None and self.n_candidates is not None
+        larger = None
+        if outcome == "outscored":
+            rank, rescored = self._rank(why.id)
+            if rescored or self.n_candidates is None or self.weight > 0:
+                larger = self._larger_k(why.id, rank, rescored)
+        return replace(
+            why,
+            outcome=outcome,
+            rank=rank,
+            rescored=rescored,
+            n_candidates=self.n_candidates,
+            larger_k=larger,
+            clusters=clusters,
+            **vars(lists),
+            no_terms=_no_terms(state, self.text, effort, lists.query_terms),
+            asked_clusters=self.n_clusters,
+            asked_terms=effort.terms,
+            budget=effort.budget,
+            adaptive=effort.adaptive,
+            **self._scores(place),
+        )
+
+    def _search(self, effort: Effort) -> Hits:
+        """Repeat the search with another effort that opens the same lists."""
+        found = execute_native(self.state, self.queries, effort, 1, self.segments)
+        return make_hits(self.state.snapshot, found, k=effort.k, single=True)
+
+    def _all_scored(self) -> Hits:
+        """All documents that were scored, to the end where words rank, else by the codec alone."""
+        n = max(1, self.hits.n_scored)
+        return self._search(replace(self.effort, k=n, candidates=n, depth=self.effort.depth if self.weight > 0 else 0))
+
+    def _last_stage(self, k: int) -> Hits:
+        """All documents that the search of the k best scores to the end, best first."""
+        own = replace(self.effort, k=k)
+        if self.weight > 0:
+            return self._search(replace(own, k=own.words_depth, candidates=own.words_depth))
+        return self._search(replace(own, k=max(1, self.hits.n_scored), depth=self.effort.depth // self.k * k))
+
+    def _rank(self, id: Id) -> tuple[int, bool]:
+        """Return the rank of a scored document, and whether it was scored to the end."""
+        rank = _place_in(self._last_stage(self.k), id)
+        if rank is not None:
+            return rank, self.n_candidates is not None
+        if not self.weight > 0:
+            return _place_in(self._all_scored(), id) or 0, False
+        low, high = self.effort.words_depth, self.hits.n_scored  # it is among the best high, not among the best low
+        while high - low > 1:
+            middle = (low + high) // 2
+            among = _place_in(self._search(replace(self.effort, k=middle, candidates=middle)), id) is not None
+            low, high = (low, middle) if among else (middle, high)
+        return high, False
+
+    def _larger_k(self, id: Id, rank: int, rescored: bool) -> int | None:
+        """Return a number of hits that the document would be among."""
+        if self.filtered:  # more clusters are opened for more hits
+            return None
+        k = rank
+        if not rescored and self.n_candidates is not None:  # the fewest hits for which its words are read
+            k = next(fewer for fewer in range(8 * rank // 9, rank + 1) if fewer + fewer // 8 >= rank)
+        while k <= self.hits.n_scored:
+            found = _place_in(self._last_stage(k), id) or k + 1
+            if found <= k:
+                return k
+            k = found  # a larger k has more candidates, some of which may be better
+        return None
+
+    def _scores(self, place: Place) -> dict[str, Any]:
+        model = self.state.model
+        segment = self.state.snapshot.segments[place.segment].segment
+        doc = np.array([place.doc], np.uint32)
+
+        def score(refine: bool) -> float:
+            return float(_native.score(model.native, segment.native, self.queries.vectors[0], refine, doc)[0])
+
+        codec = score(False)
+        refined = None if model.refine is None else score(True)
+        exact = codec if isinstance(model.codec.spec, Flat) else None
+        if model.refine is not None and isinstance(model.refine.spec, Flat):
+            exact = refined
+        dense = codec if refined is None or self.effort.depth == 0 else refined
+        known = {"dense": dense, "codec_score": codec, "refine_score": refined, "exact_score": exact}
+        if not self.weight > 0:
+            return {"score": dense, **known}
+        words = score_words(self.state, place, self.query, self.weight)
+        return {
+            "score": dense + self.weight * words.lexical,
+            "lexical": words.lexical,
+            "weight": self.weight,
+            "words": words.words,
+            "punctuation": words.punctuation,
+            **known,
+        }
+
+
+def _place_in(hits: Hits, id: Id) -> int | None:
+    """The rank of a document among hits."""
     ids = hits.ids.tolist()
-    rank = ids.index(id) + 1 if id in ids else None
-    rescored = effort.depth > 0 and rank is not None
-    if rank is None and admitted:
-        rank, rescored = _rank(search, state, vector, text, replace(effort, k=hits.n_scored), id)
-    return Explanation(
-        id=id,
-        outcome="found" if id in ids else "outscored" if admitted else "no shared list",
-        k=effort.k,
-        n_scored=hits.n_scored,
-        rank=rank,
-        rescored=rescored,
-        lowest_hit=float(hits.scores[-1]) if len(hits) else None,
-        clusters=clusters,
-        terms=terms,
-        query_terms=query_terms,
-        unmatched_terms=unmatched,
-        no_terms=_no_terms(state, text, effort, query_terms),
-        asked_clusters=effort.clusters,
-        budget=effort.budget,
-        adaptive=effort.adaptive,
-        filtered=filter is not None,
-        **_scores(state, place, query),
-    )
-
-
-def _rank(search: Any, state: State, vector: Any, text: str | None, effort: Effort, id: Id) -> tuple[int, bool]:
-    """Return the rank of a scored document, and whether the refine store rescored it."""
-    if effort.depth > 0:
-        rescored = search(state, vector, text, effort).ids.tolist()
-        if id in rescored:
-            return rescored.index(id) + 1, True
-    by_codec = search(state, vector, text, replace(effort, depth=0)).ids.tolist()
-    if id not in by_codec:
-        raise FormatError(f"The index is damaged: {described(id)} is filed but cannot be scored. Run verify().")
-    return by_codec.index(id) + 1, False
-
-
-def _query_terms(state: State, text: str | None, effort: Effort) -> Array:
-    """Return the terms that a search opens, even if no document is filed under them."""
-    selector = state.model.terms
-    if selector is None or text is None or effort.terms == 0 or effort.per_doc == 0:
-        return np.zeros(0, np.uint32)
-    return selector.query_terms([text], effort.terms)[1]
+    return ids.index(id) + 1 if id in ids else None
 
 
 def _opened(
-    state: State, query: Floats, query_terms: Array, effort: Effort, clusters: tuple[ClusterMatch, ...]
+    state: State,
+    query: Floats,
+    query_terms: Array,
+    effort: Effort,
+    n_clusters: int,
+    clusters: tuple[ClusterMatch, ...],
 ) -> tuple[tuple[ClusterMatch, ...], set[int]]:
     """The document's clusters with whether they were opened, and the query terms opened down to its cluster."""
     model = state.model
     if not effort.weighed:
-        probed = set(model.native.probe(query, effort.clusters).tolist())
+        probed = set(model.native.probe(query, n_clusters).tolist())
         return tuple(replace(own, opened=own.cluster in probed) for own in clusters), set(query_terms.tolist())
     bins, opened, term_bins = _native.admission(model.native, state.snapshot.native, query, query_terms, effort.native)
     own = int(bins[clusters[0].cluster]) if clusters else 0
@@ -225,7 +292,7 @@ def _place(bins: Array, cluster: int) -> int:
     return int((bins < own).sum() + (bins[: cluster + 1] == own).sum())
 
 
-def _clusters(state: State, place: Place, query: Floats, effort: Effort) -> tuple[ClusterMatch, ...]:
+def _clusters(state: State, place: Place, query: Floats) -> tuple[ClusterMatch, ...]:
     model = state.model
     if model.clusters is None:
         return ()
@@ -242,26 +309,6 @@ def _clusters(state: State, place: Place, query: Floats, effort: Effort) -> tupl
     )
 
 
-def _terms(
-    state: State, place: Place, text: str | None, effort: Effort, query_terms: Array, opened: set[int]
-) -> tuple[tuple[TermMatch, ...], tuple[str, ...], tuple[str, ...]]:
-    selector = state.model.terms
-    if selector is None or text is None or len(query_terms) == 0:
-        return (), (), ()
-    named = selector.tokenizer.names(text)
-    matches, unmatched = [], []
-    for term in query_terms.tolist():
-        docs, ranks = state.snapshot.segments[place.segment].segment.native.term_list(term)
-        at = np.flatnonzero(docs == place.doc)
-        if len(at):
-            rank = int(ranks[at[0]])
-            matches.append(TermMatch(named[term], rank, rank < effort.per_doc, term in opened))
-        elif all(not len(live.segment.native.term_list(term)[0]) for live in state.snapshot.segments):
-            unmatched.append(named[term])
-    names = tuple(named[term] for term in query_terms.tolist())
-    return tuple(matches), names, tuple(unmatched)
-
-
 def _no_terms(state: State, text: str | None, effort: Effort, opened: tuple[str, ...]) -> str | None:
     """Why a query opened no term; None if it opened some."""
     if state.model.terms is None:
@@ -270,18 +317,4 @@ def _no_terms(state: State, text: str | None, effort: Effort, opened: tuple[str,
         return "the search skipped terms"
     if text is None:
         return "it has no text"
-    return None if opened else "none of its tokens is known"
-
-
-def _scores(state: State, place: Place, query: Floats) -> dict[str, float | None]:
-    model = state.model
-    segment = state.snapshot.segments[place.segment].segment
-    doc = np.array([place.doc], np.uint32)
-    score = float(_native.score(model.native, segment.native, query, False, doc)[0])
-    refined = None
-    if model.refine is not None:
-        refined = float(_native.score(model.native, segment.native, query, True, doc)[0])
-    exact = score if isinstance(model.codec.spec, Flat) else None
-    if model.refine is not None and isinstance(model.refine.spec, Flat):
-        exact = refined
-    return {"score": score, "refine_score": refined, "exact_score": exact}
+    return None if opened else "none of its words is known"

@@ -8,17 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from hi2.arguments import MAX_K, integer
+from hi2.arguments import MAX_K, boolean, integer
 from hi2.data.ids import check_id
 from hi2.encoders.encoder import Encoder
 from hi2.errors import invalid
 from hi2.search.candidates import FilterPerQuery, per_query
 from hi2.search.effort import Effort, resolve_effort, with_profile
 from hi2.search.execute import execute
-from hi2.search.explain import Explanation, explain
+from hi2.search.explain import explain
+from hi2.search.explanation import Explanation
 from hi2.search.postprocess import Postprocessing, postprocess
 from hi2.search.query import encode_texts
 from hi2.search.search_counts import SearchCounts
+from hi2.search.syntax import signed_text
+from hi2.search.words import execute_words, read_signs
 from hi2.state.index_state import State
 from hi2.types import Hits, Id
 
@@ -40,36 +43,62 @@ def search(
     group_by: str | None,
     rerank: Any,
     rerank_depth: int | None,
+    syntax: bool,
     threads: int | None,
 ) -> Hits:
     """Return the hits of one query or of a batch; ``effort`` holds the arguments of ``resolve_effort`` but k."""
+    filter = per_query(filter, filters)
+    if boolean("syntax", syntax):
+        vectors, texts, filter = _without_signs(state, vectors, texts, filter, threads)
+    for name in ("budget", "adaptive"):
+        if filter is not None and effort[name] is not None:
+            raise invalid(name, "left out with a filter or signs, which open as much as they need", effort[name])
     asked = effort
     if profile is not None:
         asked = with_profile(state, profile, effort)
-        if filter is not None or filters is not None:  # what a filter opens is counted in clusters
+        if filter is not None:  # what a filter opens is counted in clusters
             asked["adaptive"] = None
     resolved = resolve_effort(state.model, k=k, **asked)
     offset = integer("offset", offset, low=0, high=MAX_K)
-    filter = per_query(filter, filters)
-    for name in ("budget", "adaptive"):
-        if filter is not None and effort[name] is not None:
-            raise invalid(name, "left out with a filter, which opens as much as it needs", effort[name])
-    vectors, texts = encode_texts(vectors, texts, encoder, state.model.dim)
+    vectors, texts = encode_texts(vectors, texts, encoder, state.model)
+    words_alone = vectors is None and texts is not None
+    _check_lexical(effort["lexical"], texts, words_alone=words_alone)
+
+    def answer(own: Effort) -> Hits:
+        if words_alone:
+            return execute_words(state, texts, own.k, filter=filter, threads=threads)
+        return execute(state, vectors, texts, own, filter=filter, threads=threads)
+
     used = resolved
     if offset == 0 and min_score is None and group_by is None and rerank is None and rerank_depth is None:
-        hits = execute(state, vectors, texts, resolved, filter=filter, threads=threads)
+        hits = answer(resolved)
     else:
 
         def to_depth(depth: int) -> Hits:
             nonlocal used
             used = resolve_effort(state.model, k=min(depth, MAX_K), **asked)
-            return execute(state, vectors, texts, used, filter=filter, threads=threads)
+            return answer(used)
 
         wanted = Postprocessing.of(resolved.k, offset, min_score, group_by, rerank, rerank_depth)
         hits = postprocess(wanted, to_depth, state.snapshot, [texts] if isinstance(texts, str) else texts)
-    if resolved.terms and resolved.per_doc:
+    if resolved.terms and resolved.per_doc and not words_alone:
         search_counts.count(texts, hits)
     return hits.explained_by(partial(_explain_hit, state, vectors, texts, used, filter))
+
+
+def _without_signs(state: State, vectors: Any, texts: Any, filter: Any, threads: int | None) -> tuple[Any, Any, Any]:
+    """Return the query without signs, and the filter with what they say."""
+    is_text = isinstance(vectors, (str, list, tuple)) and texts is None
+    texts, filter = read_signs(state, vectors if is_text else texts, filter, threads)
+    return (texts, None, filter) if is_text else (vectors, texts, filter)
+
+
+def _check_lexical(lexical: float | None, texts: Any, *, words_alone: bool) -> None:
+    """Refuse a weight of words that contradicts the query."""
+    if lexical is not None and lexical > 0 and texts is None:
+        raise invalid("lexical", "0 for a query without text", lexical)
+    if words_alone and lexical == 0:
+        raise invalid("lexical", "left out for text alone, which is ranked by its words", lexical)
 
 
 def explain_one(
@@ -79,21 +108,30 @@ def explain_one(
     *,
     encoder: Callable[[], Encoder | None],
     id: Id,
+    against: Id | None,
     k: int,
+    syntax: bool,
     effort: dict[str, Any],
 ) -> Explanation:
     """Return why a document is, or is not, among the k best of a query."""
     resolved = resolve_effort(state.model, k=k, **effort)
-    vector, query_text = encode_texts(vector, text, encoder, state.model.dim)
-    return explain(state, vector, query_text, resolved, id=check_id(id))
+    filter, signs = None, None
+    if boolean("syntax", syntax):
+        signed = vector if isinstance(vector, str) and text is None else text
+        signs = signed_text(signed) if isinstance(signed, str) else None
+        vector, text, filter = _without_signs(state, vector, text, None, None)
+    vector, query_text = encode_texts(vector, text, encoder, state.model)
+    _check_lexical(effort["lexical"], query_text, words_alone=vector is None and query_text is not None)
+    other = None if against is None else check_id(against, name="against")
+    return explain(state, vector, query_text, resolved, id=check_id(id), against=other, filter=filter, signs=signs)
 
 
 def _explain_hit(
     state: State, vectors: Any, texts: Any, effort: Effort, filter: Any, query: int, id: Id
 ) -> Explanation:
     """Explain a document to one of the queries of a search, as the index was then."""
-    single = np.ndim(vectors) == 1
+    single = isinstance(texts, str) if vectors is None else np.ndim(vectors) == 1
     text = texts if single or texts is None else texts[query]
-    vector = vectors if single else vectors[query]
+    vector = vectors if single or vectors is None else vectors[query]
     own = filter.filters[query] if isinstance(filter, FilterPerQuery) else filter
     return explain(state, vector, text, effort, id=check_id(id), filter=own)

@@ -139,8 +139,9 @@ def _rerank(wanted: Postprocessing, hits: Hits, query: str | None, snapshot: Sna
 
 
 def _take(hits: Hits, places: Array) -> Hits:
-    groups = None if hits.groups is None else hits.groups[places]
-    return replace(hits, ids=hits.ids[places], scores=hits.scores[places], counts=len(places), groups=groups)
+    names = ("ids", "scores", "groups", "dense", "lexical")
+    taken = {name: own[places] for name in names if (own := getattr(hits, name)) is not None}
+    return replace(hits, **taken, counts=len(places))
 
 
 def _page(hits: Hits, wanted: Postprocessing) -> Hits:
@@ -149,15 +150,19 @@ def _page(hits: Hits, wanted: Postprocessing) -> Hits:
 
 def _stack(batch: Hits, rows: list[Hits], k: int) -> Hits:
     check_hits(len(rows), k)
-    ids = np.full((len(rows), k), *((None, object) if batch.ids.dtype == object else (-1, np.int64)))
-    scores = np.full((len(rows), k), -np.inf, np.float32)
-    grouped = any(row.groups is not None for row in rows)
-    groups = np.full((len(rows), k), None, object) if grouped else None
-    for i, row in enumerate(rows):
-        ids[i, : len(row.ids)], scores[i, : len(row.ids)] = row.ids, row.scores
-        if groups is not None and row.groups is not None:
-            groups[i, : len(row.ids)] = row.groups
-    return replace(batch, ids=ids, scores=scores, counts=np.array([row.counts for row in rows]), groups=groups)
+    missing: dict[str, Any] = {"ids": -1 if batch.ids.dtype != object else None, "groups": None}
+    stacked: dict[str, Any] = {}
+    for name in ("ids", "scores", "groups", "dense", "lexical"):
+        own = [getattr(row, name) for row in rows]
+        if all(values is None for values in own):
+            continue
+        filler = missing.get(name, 0.0 if name == "lexical" else -np.inf)
+        kind = np.int64 if filler == -1 else object if filler is None else np.float32
+        stacked[name] = np.full((len(rows), k), filler, kind)
+        for i, values in enumerate(own):
+            if values is not None:
+                stacked[name][i, : len(values)] = values
+    return replace(batch, **stacked, counts=np.array([row.counts for row in rows]))
 
 
 class _GroupColumn:

@@ -22,11 +22,16 @@ Texts = str | Sequence[str | None] | None
 
 @dataclass(frozen=True)
 class Queries:
-    """Queries (n, dim); query i opens the terms [offsets[i], offsets[i+1])."""
+    """Queries (n, dim); query i opens the terms [offsets[i], offsets[i+1]).
+
+    Its distinct terms are ``words``, [word_offsets[i], word_offsets[i+1]); None where they are not ranked by.
+    """
 
     vectors: Floats
     offsets: U64
     terms: U32
+    word_offsets: U64 | None = None
+    words: U32 | None = None
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -34,20 +39,30 @@ class Queries:
     def take(self, rows: Sequence[int] | Array) -> Queries:
         """Return some of the queries."""
         offsets, terms = take_rows(self.offsets, self.terms, rows)
-        return Queries(np.ascontiguousarray(self.vectors[rows]), offsets, terms)
+        vectors = np.ascontiguousarray(self.vectors[rows])
+        if self.word_offsets is None or self.words is None:
+            return Queries(vectors, offsets, terms)
+        return Queries(vectors, offsets, terms, *take_rows(self.word_offsets, self.words, rows))
 
 
 def with_terms(
     model: Model, vectors: Floats, texts: Sequence[str | None] | None, effort: Effort, threads: int
 ) -> Queries:
     """Return queries with the terms they open; none without texts, or where the effort skips terms."""
-    if model.terms is None or texts is None or effort.terms == 0 or effort.per_doc == 0:
+    lists = effort.terms > 0 and effort.per_doc > 0
+    if model.terms is None or texts is None or not (lists or effort.lexical):
         return Queries(vectors, np.zeros(len(vectors) + 1, np.uint64), np.zeros(0, np.uint32))
-    return Queries(vectors, *model.terms.query_terms(texts, effort.terms, threads=threads))
+    offsets, terms, *words = model.terms.query_terms(texts, effort.terms if lists else 0, threads=threads)
+    return Queries(vectors, offsets, terms, *(words if effort.lexical else ()))
 
 
-def encode_texts(vectors: Any, texts: Any, encoder: Callable[[], Encoder | None], dim: int) -> tuple[Any, Any]:
-    """Return queries as vectors and texts. Where only text is given, the encoder makes the vectors."""
+def encode_texts(vectors: Any, texts: Any, encoder: Callable[[], Encoder | None], model: Model) -> tuple[Any, Any]:
+    """Return queries as vectors and texts. Where only text is given, the encoder makes the vectors.
+
+    Vectors are None where there is no encoder either, or where the caller says None: words alone rank then.
+    """
+    if vectors is None and texts is not None:
+        return None, texts
     text_alone = isinstance(vectors, str) or (
         isinstance(vectors, (list, tuple)) and len(vectors) > 0 and isinstance(vectors[0], str)
     )
@@ -60,8 +75,11 @@ def encode_texts(vectors: Any, texts: Any, encoder: Callable[[], Encoder | None]
             raise invalid("vectors", "all texts or all vectors", f"{described(text)} in row {row}")
     loaded = encoder()
     if loaded is None:
-        raise invalid("vectors", "a vector: this index has no encoder", "text alone")
-    encoded = encode(loaded, [vectors] if isinstance(vectors, str) else vectors, dim=dim)
+        if model.evidence is None:
+            must = "a vector: this index has no encoder, and no bags of words to rank by (see bags= and refit())"
+            raise invalid("vectors", must, "text alone")
+        return None, vectors
+    encoded = encode(loaded, [vectors] if isinstance(vectors, str) else vectors, dim=model.dim)
     return (encoded[0] if isinstance(vectors, str) else encoded), vectors
 
 

@@ -28,8 +28,10 @@ class Added:
         """Return the counts with further documents."""
         if bags is None:
             return Added(self.n_docs + n_docs, self.n_tokens, self.df)
-        df = np.bincount(bags.terms, minlength=n_terms).astype(np.uint32)
-        total = df if self.df is None else self.df + df
+        n_seen = n_terms if self.df is None else len(self.df)
+        total = np.bincount(bags.terms, minlength=n_seen).astype(np.uint32)  # longer where there are new words
+        if self.df is not None:
+            total[:n_seen] += self.df
         return Added(self.n_docs + n_docs, self.n_tokens + int(bags.lengths.sum()), total)
 
     def report(self, model: Model) -> dict[str, Any]:
@@ -42,8 +44,10 @@ class Added:
         terms = model.terms
         if terms is None or self.df is None or self.n_docs == 0:
             return report
-        fitted, added = terms.df / max(int(terms.df.sum()), 1), self.df / max(int(self.df.sum()), 1)
+        known = np.zeros(len(self.df), np.uint32)
+        known[: len(terms.df)] = terms.df
+        fitted, added = known / max(int(known.sum()), 1), self.df / max(int(self.df.sum()), 1)
         report["df"] = float(np.abs(fitted - added).sum() / 2)
-        report["unseen_terms"] = int(((terms.df == 0) & (self.df > 0)).sum())
+        report["unseen_terms"] = int(((known == 0) & (self.df > 0)).sum())
         report["average_length"] = self.n_tokens / self.n_docs / max(terms.average_length, 1e-9)
         return report

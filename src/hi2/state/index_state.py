@@ -30,9 +30,9 @@ class State:
     def reader(self) -> _native.Reader:
         """Answers single queries of vector and text natively. The tokenizer is parsed when this is first used."""
         terms = self.model.terms
-        if terms is None or terms.tokenizer.pieces is None:
+        if terms is None or terms.tokenizer.native is None:
             return self.vector_reader
-        return self._reader(terms.tokenizer.pieces, terms.tokenizer.dropped, terms.mean_scores)
+        return self._reader(terms.tokenizer.native, terms.tokenizer.dropped, terms.mean_scores)
 
     @lazy
     def vector_reader(self) -> _native.Reader:

@@ -18,14 +18,17 @@ from hi2 import _native
 from hi2.arguments import real
 from hi2.codecs import CODECS, Codec
 from hi2.data.lazy import lazy
-from hi2.data.vectors import METRICS
+from hi2.data.vectors import LARGEST, METRICS
 from hi2.encoders.encoder import EncoderIdentity
 from hi2.errors import FormatError, InvalidParameter
 from hi2.selectors.clusters import ClusterSelector, KMeans
+from hi2.selectors.evidence import Evidence
 from hi2.selectors.learned import TermScorer
-from hi2.selectors.terms import BM25, LearnedTerms, TermSelector, TermWeights
+from hi2.selectors.terms import BM25, LARGEST_ALPHA, LearnedTerms, TermSelector, TermWeights
+from hi2.text.bags import LARGEST_WEIGHT
+from hi2.text.dictionary import Dictionary
 from hi2.text.lazy_tokenizer import LazyTokenizer
-from hi2.types import Array
+from hi2.types import U32, Array
 
 _TERM_SPECS: dict[str, type[BM25] | type[TermWeights] | type[LearnedTerms]] = {
     "BM25": BM25,
@@ -36,6 +39,15 @@ _ROWS_AT_A_TIME = 8192
 #: Counts are below this.
 _MOST = 1 << 40
 _CODEC_NAMES = ("codec", "refine")
+#: The numbers of evidence are at most these: those of BM25, and what vectors and weights can give.
+_LARGEST_EVIDENCE = {
+    "average_length": 2.0**32,
+    "alpha": LARGEST_ALPHA,
+    "beta": 1.0,
+    "spread": LARGEST**1.5,  # vectors have fewer than 1e16 numbers
+    "unit": LARGEST_WEIGHT,
+    "cosine_spread": LARGEST,
+}
 
 
 @dataclass(frozen=True)
@@ -82,6 +94,11 @@ class Model:
         """How many terms a document is filed under at most; 0 without terms."""
         return self.terms.spec.per_doc if self.terms is not None else 0
 
+    @property
+    def evidence(self) -> Evidence | None:
+        """What words are worth in a document; None where documents have no bags."""
+        return None if self.terms is None else self.terms.evidence
+
     @lazy
     def native(self) -> _native.Model:
         """The parts as the search reads them."""
@@ -94,7 +111,12 @@ class Model:
             residual=self.codec.spec.residual,
             refine=None if self.refine is None else self.refine.native,
             refine_residual=self.refine is not None and self.refine.spec.residual,
+            evidence=None if self.evidence is None else self._native_evidence(self.evidence),
         )
+
+    def _native_evidence(self, evidence: Evidence) -> _native.Evidence:
+        """Evidence as the search reads it. How far a query is that training maps cannot be told from its own vector."""
+        return (evidence if self.codec.query_map is None else replace(evidence, cosine_spread=0.0)).native
 
     @lazy
     def fingerprint(self) -> str:
@@ -156,7 +178,7 @@ class Model:
                 centroids = arrays.get("centroids.npy", anchors)
                 clusters = ClusterSelector(_read_spec(KMeans, description["clusters"]), anchors, centroids)
             if "terms" in description:
-                terms = _read_terms(description["terms"], arrays)
+                terms = _read_terms(description["terms"], arrays, dim)
             codec, refine = (_read_codec(name, dim, description, arrays) for name in _CODEC_NAMES)
             if codec is None:
                 raise FormatError("The index has no codec.")
@@ -205,6 +227,7 @@ def _describe_terms(terms: TermSelector) -> dict[str, Any]:
         "average_length": terms.average_length,
         "n_terms": terms.n_terms,
         "tokenizer_sha256": terms.tokenizer.fingerprint,
+        **({} if terms.evidence is None else {"evidence": terms.evidence.to_json()}),
     }
 
 
@@ -212,20 +235,28 @@ def _term_arrays(terms: TermSelector) -> dict[str, Array]:
     arrays: dict[str, Array] = {"term_df.npy": terms.df, "term_mean_scores.npy": terms.mean_scores}
     if terms.gains is not None:
         arrays["term_gains.npy"] = terms.gains
+    evidence = terms.evidence
+    if evidence is not None and evidence.df is not terms.df:
+        arrays["evidence_df.npy"] = evidence.df
+    if evidence is not None and evidence.mean_weights is not None:
+        arrays["evidence_means.npy"] = evidence.mean_weights
+    if evidence is not None and evidence.center is not None:
+        arrays["evidence_center.npy"] = evidence.center
     if isinstance(terms.spec, LearnedTerms) and terms.spec.scorer is not None:
         arrays["scorer.json"] = np.frombuffer(terms.spec.scorer.config, np.uint8)
         arrays["scorer.safetensors"] = np.frombuffer(terms.spec.scorer.weights_file, np.uint8)
         if terms.spec.scorer.graph is not None:
             arrays["scorer.onnx"] = np.frombuffer(terms.spec.scorer.graph, np.uint8)
     arrays["tokenizer.json"] = np.frombuffer(terms.tokenizer.definition.encode(), np.uint8)
-    return arrays
+    return arrays | terms.tokenizer.arrays(terms.n_terms)
 
 
-def _read_terms(meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> TermSelector:
-    own = {"type", "n_docs", "average_length", "n_terms", "tokenizer_sha256"}
+def _read_terms(meta: Mapping[str, Any], arrays: Mapping[str, Array], dim: int) -> TermSelector:
+    own = {"type", "n_docs", "average_length", "n_terms", "tokenizer_sha256", "evidence"}
     if not {"tokenizer", "scorer"}.isdisjoint(meta):  # an index holds both and names neither
         raise FormatError("The index is damaged: its terms name a tokenizer or a scorer.")
-    spec = _read_spec(_TERM_SPECS[meta["type"]], {key: meta[key] for key in meta if key not in own})
+    given = {key: meta[key] for key in meta if key not in own}
+    spec = replace(_read_spec(_TERM_SPECS[meta["type"]], given), tokenizer=None)  # as after the fit
     n_terms, n_docs = _count(meta, "n_terms"), _count(meta, "n_docs")
     average_length = real("average_length", meta["average_length"], low=0.0, high=sys.float_info.max)
     df, means = arrays["term_df.npy"], arrays["term_mean_scores.npy"]
@@ -238,10 +269,33 @@ def _read_terms(meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> TermSel
         files = arrays["scorer.json"].tobytes(), arrays["scorer.safetensors"], arrays.get("scorer.onnx")
         scorer = TermScorer(*files, n_terms=n_terms)
         spec = replace(spec, scorer=scorer)
-    tokenizer: Any = LazyTokenizer(arrays["tokenizer.json"].tobytes(), n_terms)
+    dictionary = Dictionary.read(arrays) if any(name.startswith("word_") for name in arrays) else None
+    if dictionary is not None and len(dictionary) != n_terms:
+        raise FormatError(f"The index is damaged: its dictionary has {len(dictionary)} words, not {n_terms}.")
+    tokenizer: Any = LazyTokenizer(arrays["tokenizer.json"].tobytes(), n_terms, dictionary)
     if tokenizer.fingerprint != meta["tokenizer_sha256"]:
         raise FormatError("The index is damaged: tokenizer.json is not the tokenizer it was built with.")
-    return TermSelector(spec, tokenizer, df, n_docs, average_length, means, gains)
+    evidence = _read_evidence(meta["evidence"], df, arrays, dim) if "evidence" in meta else None
+    return TermSelector(spec, tokenizer, df, n_docs, average_length, means, gains, evidence)
+
+
+def _read_evidence(meta: Mapping[str, Any], df: U32, arrays: Mapping[str, Array], dim: int) -> Evidence:
+    own = arrays.get("evidence_df.npy", df)
+    means = arrays.get("evidence_means.npy")
+    if own.shape != df.shape or own.dtype != np.uint32:
+        raise FormatError(f"The index is damaged: its evidence is not of {len(df)} terms.")
+    if means is not None and (means.shape != df.shape or means.dtype != np.float32):
+        raise FormatError(f"The index is damaged: its mean weights are not of {len(df)} terms.")
+    numbers = {name: real(name, meta[name], low=0.0, high=_LARGEST_EVIDENCE[name]) for name in Evidence.NUMBERS}
+    if (numbers["unit"] > 0) != (means is not None) or set(meta) != {*Evidence.COUNTS, *numbers}:
+        raise FormatError("The index is damaged: its evidence is neither of counts nor of weights.")
+    n_docs, noted, rare = (_count(meta, name) for name in Evidence.COUNTS)
+    if not rare <= noted <= 2**31:
+        raise FormatError(f"The index is damaged: it notes terms of {noted} documents, and rare ones of {rare}.")
+    center = arrays["evidence_center.npy"]
+    if center.shape != (dim,) or center.dtype != np.float32:
+        raise FormatError(f"The index is damaged: the center of its documents is not a vector of dimension {dim}.")
+    return Evidence(own, n_docs, mean_weights=means, center=center, noted=noted, rare=rare, **numbers)
 
 
 def _read_codec(name: str, dim: int, meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> Codec | None:

@@ -13,19 +13,20 @@ from typing import Any
 import numpy as np
 
 from hi2 import _native
+from hi2.arguments import MAX_TERMS
 from hi2.data.cache import LruCache
 from hi2.data.ids import IdColumn
 from hi2.data.lazy import lazy
 from hi2.data.ragged import Ragged
 from hi2.data.stored_line import read_line
+from hi2.data.strings import open_strings, string_arrays, string_column
 from hi2.errors import FormatError
 from hi2.filters.columns import Columns
 from hi2.state.model import Model
-from hi2.types import I64, U32, U64, Array, Bytes, Id
+from hi2.types import I64, U32, Array, Bytes, Id
 
 #: Stored lines are read this many at a time.
 _LINES_PER_BLOCK = 512
-_LENGTH_TYPES = {1: np.uint8, 2: np.uint16, 4: np.uint32}
 #: The types of arrays that are not bytes.
 _TYPES = {
     "ids.npy": ("<i8",),
@@ -50,6 +51,9 @@ class SegmentMeta:
     n_runs: int = 0
     n_copy_lists: int = 0
     n_term_lists: int = 0
+    n_note_lists: int = 0
+    #: Term numbers are below this; 0 before format version 3, where they are below the model's.
+    n_terms: int = 0
     pruned_lists: int = 0
     pruned_postings: int = 0
 
@@ -64,7 +68,7 @@ class SegmentMeta:
         counts = [value for key, value in asdict(meta).items() if key != "ids"]
         if meta.ids not in ("int", "str") or any(type(n) is not int or not 0 <= n < 2**40 for n in counts):
             raise ValueError("a segment's numbers are out of range")
-        if meta.n_docs >= 2**32:
+        if meta.n_docs >= 2**32 or meta.n_terms > MAX_TERMS:
             raise ValueError("a segment's numbers are out of range")
         return meta
 
@@ -75,6 +79,8 @@ class Segment:
     def __init__(self, model: Model, meta: SegmentMeta, arrays: Mapping[str, Array]) -> None:
         self.meta = meta
         self.arrays = arrays
+        #: Term numbers of lists and bags are below this.
+        self.n_terms = meta.n_terms or model.n_terms
         #: The documents that match a filter, by filter: one bit per document, deleted documents included.
         self.matches: LruCache[Bytes] = LruCache()
         _check_types(arrays)
@@ -93,13 +99,16 @@ class Segment:
 
     def _native_segment(self, model: Model) -> _native.Segment:
         meta, arrays = self.meta, self.arrays
-        clusters = copies = terms = None
+        clusters = copies = terms = notes = bags = None
         if model.clusters is not None:
             clusters = self._directory("cluster", meta.n_runs, model.n_clusters, meta.n_docs)
         if meta.n_copy_lists:
             copies = self._lists("copy", meta.n_copy_lists, model.n_clusters, 0)
         if model.terms is not None:
-            terms = self._lists("term", meta.n_term_lists, model.n_terms, rank_bits(model))
+            terms = self._lists("term", meta.n_term_lists, self.n_terms, rank_bits(model))
+            if model.terms.evidence is not None:
+                bags = self._bags()
+                notes = self._lists("note", meta.n_note_lists, self.n_terms, 0)
         codes, refine = arrays["codes.npy"], arrays["refine_codes.npy"] if model.refine is not None else None
         for name, codec in (("codes.npy", model.codec), ("refine_codes.npy", model.refine)):
             if codec is not None and arrays[name].shape != (meta.n_docs, codec.code_bytes):
@@ -113,8 +122,10 @@ class Segment:
             n_clusters=model.n_clusters,
             clusters=clusters,
             copies=copies,
-            n_terms=model.n_terms,
+            n_terms=self.n_terms,
             terms=terms,
+            notes=notes,
+            bags=bags,
         )
 
     def _directory(self, name: str, n: int, n_keys: int, end: int) -> tuple[Bytes, int, Bytes, int, int]:
@@ -125,21 +136,16 @@ class Segment:
         blob = self.arrays[f"{name}_lists.npy"]
         return self._directory(name, n, n_keys, len(blob) - _native.PADDING), blob, bits
 
+    def _bags(self) -> tuple[Bytes, int, Bytes]:
+        blob = self.arrays["bags.npy"]
+        return self.arrays["bag_offsets.npy"], width(len(blob) - _native.PADDING), blob
+
     def _native_ids(self) -> _native.Ids:
         arrays, bits = self.arrays, width(self.meta.n_docs - 1)
         if self.meta.ids == "int":
             ids = _native.Ids.integers(arrays["ids.npy"], arrays["by_id.npy"], arrays["rows.npy"], bits)
         else:
-            lengths = arrays["id_lengths.npy"]
-            ids = _native.Ids.strings(
-                lengths.view(np.uint8),
-                lengths.dtype.itemsize,
-                arrays["id_positions.npy"],
-                arrays["id_characters.npy"],
-                arrays["by_id.npy"],
-                arrays["rows.npy"],
-                bits,
-            )
+            ids = open_strings(_id_strings(arrays), arrays["by_id.npy"], arrays["rows.npy"], bits)
         if len(ids) != self.meta.n_docs:
             raise FormatError(f"The index is damaged: {len(ids)} ids for {self.meta.n_docs} documents.")
         return ids
@@ -186,10 +192,10 @@ class Segment:
         """Return all ids in order of arrival."""
         if self.meta.ids == "int":
             return IdColumn(np.asarray(self.arrays["ids.npy"]))
-        ends = np.cumsum(self.arrays["id_lengths.npy"], dtype=np.uint64)
-        if len(ends) and ends[-1] != len(self.arrays["id_characters.npy"]):
+        column = string_column(_id_strings(self.arrays))
+        if column is None:
             raise FormatError("The index is damaged: id lengths do not add up to the stored characters.")
-        return IdColumn(Ragged(ends, self.arrays["id_characters.npy"]))
+        return IdColumn(column)
 
     def take_ids(self, rows: U32) -> list[Id]:
         """Return the ids of some rows."""
@@ -265,12 +271,8 @@ def id_arrays(column: IdColumn) -> dict[str, Array]:
     """Return the arrays that ids are stored in."""
     if not isinstance(column.values, Ragged):
         return {"ids.npy": column.values}
-    lengths = column.values.lengths
-    longest = int(lengths.max()) if len(lengths) else 0
-    size = 1 if longest < 1 << 8 else 2 if longest < 1 << 16 else 4
-    begins: U64 = column.values.ends - lengths
-    return {
-        "id_lengths.npy": lengths.astype(_LENGTH_TYPES[size]),
-        "id_positions.npy": np.ascontiguousarray(begins[:: _native.ID_BLOCK]),
-        "id_characters.npy": column.values.data,
-    }
+    return {f"id_{name}.npy": array for name, array in string_arrays(column.values).items()}
+
+
+def _id_strings(arrays: Mapping[str, Array]) -> dict[str, Array]:
+    return {name: arrays[f"id_{name}.npy"] for name in ("lengths", "positions", "characters")}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from hi2.errors import FormatError
 from hi2.store.arrays import check_array, check_file
 from hi2.store.manifest import MANIFEST, read_manifest
@@ -51,4 +53,9 @@ def _open_arrays(stored: Stored) -> dict[tuple[str, str], Array]:
             arrays[data["folder"], data["alive"]["file"]] = live.alive
     if state.added.df is not None and manifest["drift"]["df"] is not None:
         arrays["", manifest["drift"]["df"]["file"]] = state.added.df
+    words = manifest["drift"].get("words")
+    dictionary = None if state.model.terms is None else getattr(state.model.terms.tokenizer, "dictionary", None)
+    if words is not None and dictionary is not None:
+        lines = dictionary.lines_after(state.model.n_terms)
+        arrays["", words["file"]] = np.frombuffer(lines, np.uint8)[: words["shape"][0]]
     return arrays

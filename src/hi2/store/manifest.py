@@ -14,7 +14,7 @@ from typing import Any
 from hi2.errors import FormatError, UnsupportedVersion
 from hi2.store.folder import Folder
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 OLDEST_READABLE_VERSION = 1
 
 MANIFEST = "manifest.json"

@@ -56,9 +56,9 @@ def named_files(folder: Folder, manifest: Mapping[str, Any]) -> Iterator[NamedFi
                 yield NamedFile(own, name, entry)
             if part.get("alive"):
                 yield NamedFile(own, plain_name(folder, part["alive"]["file"]), FileEntry.from_json(part["alive"]))
-        df = manifest["drift"]["df"]
-        if df:
-            yield NamedFile("", plain_name(folder, df["file"]), FileEntry.from_json(df))
+        for own_file in (manifest["drift"]["df"], manifest["drift"].get("words")):
+            if own_file:
+                yield NamedFile("", plain_name(folder, own_file["file"]), FileEntry.from_json(own_file))
 
 
 @contextmanager

@@ -49,8 +49,13 @@ def _read(folder: Folder, manifest: Mapping[str, Any], *, mmap: bool) -> Stored:
         segments = tuple(_read_segment(folder, model, data, files) for data in manifest["segments"])
         drift = manifest["drift"]
         df = None if drift["df"] is None else files["", drift["df"]["file"]]
-        if df is not None and (df.shape != (model.n_terms,) or df.dtype != np.uint32):
-            raise FormatError(f"{folder}: the drift statistics are not of {model.n_terms} terms.")
+        if drift.get("words") is not None:
+            if model.terms is None or not hasattr(model.terms.tokenizer, "dictionary"):
+                raise FormatError(f"{folder}: words were added to a tokenizer that has no dictionary.")
+            model.terms.tokenizer.dictionary.add_lines(files["", drift["words"]["file"]].tobytes())
+        n_terms = 0 if model.terms is None else model.terms.tokenizer.n_terms
+        if df is not None and (df.dtype != np.uint32 or df.ndim != 1 or not model.n_terms <= len(df) <= n_terms):
+            raise FormatError(f"{folder}: the drift statistics are not of {n_terms} terms.")
         added = Added(_count(drift, "n_docs"), _count(drift, "n_tokens"), df)
         profiles = {str(name): Profile.from_json(own) for name, own in manifest.get("profiles", {}).items()}
         if not isinstance(manifest["keep_text"], bool):

@@ -15,6 +15,8 @@ from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from hi2.data.fork import make_locks
 from hi2.errors import Error, FormatError, Locked
 from hi2.state.drift import Added
@@ -34,7 +36,7 @@ WriteSegment = Callable[[Sink], SegmentMeta]
 #: Writes a segment to disk and returns it.
 PutSegment = Callable[[Model, WriteSegment], Segment]
 #: The names of files and folders that a writer makes, and may remove.
-_OWN_NAMES = re.compile(r"model|segment-\d{6,}|drift-\d{6,}\.npy")
+_OWN_NAMES = re.compile(r"model|segment-\d{6,}|drift-\d{6,}\.npy|words-\d{6,}\.txt")
 _SEGMENT, _ALIVE = re.compile(r"segment-(\d{6,12})"), re.compile(r"alive-\d{6,}\.npy")
 
 
@@ -69,6 +71,8 @@ class Writer:
         self._model_part: dict[str, Any] | None = None
         #: The counts of terms that are on disk, and what the manifest says about their file.
         self._drift: tuple[U32, dict[str, Any]] | None = None
+        #: What the manifest says about the file of words that were added since the fit.
+        self._words: dict[str, Any] | None = None
         self._files: WeakKeyDictionary[Segment, _SegmentFiles] = WeakKeyDictionary()
         #: Segment folders that are being written, and those that no manifest has named yet.
         self._writing: set[str] = set()
@@ -94,6 +98,7 @@ class Writer:
         self._model_part = dict(manifest["model"])
         if stored.state.added.df is not None:
             self._drift = stored.state.added.df, dict(manifest["drift"]["df"])
+        self._words = manifest["drift"].get("words")
         for live, data in zip(stored.state.snapshot.segments, manifest["segments"], strict=True):
             alive = None
             if live.alive is not None:
@@ -183,7 +188,7 @@ class Writer:
             "model": self._model_part,
             "segments": [_describe_segment(live, files[live.segment]) for live in state.snapshot.segments],
             "next_segment": self._next_segment,
-            "drift": self._write_drift(state.added, generation),
+            "drift": self._write_drift(state.added, generation) | self._write_words(state.model, generation),
             "next_id": state.next_id,
             "n_docs": state.snapshot.n_alive,
             "keep_text": state.keep_text,
@@ -268,6 +273,18 @@ class Writer:
             self._drift = added.df, {"file": name, **entry.to_json()}
         df = None if added.df is None or self._drift is None else self._drift[1]
         return {"n_docs": added.n_docs, "n_tokens": added.n_tokens, "df": df}
+
+    def _write_words(self, model: Model, generation: int) -> dict[str, Any]:
+        """Return what the manifest says about words added since the fit; they are written if there are new ones."""
+        dictionary = None if model.terms is None else getattr(model.terms.tokenizer, "dictionary", None)
+        lines = np.frombuffer(b"" if dictionary is None else dictionary.lines_after(model.n_terms), np.uint8)
+        if len(lines) == (0 if self._words is None else self._words["shape"][0]):
+            return {"words": self._words}
+        name = f"words-{generation:06d}.txt"
+        self.folder.unlink(name)  # left by a commit that failed
+        entry = write_file(self.folder, name, lines.dtype, lines.shape, [lines])
+        self._words = {"file": name, **entry.to_json()}
+        return {"words": self._words}
 
     def _named(self) -> set[tuple[str, str]] | None:
         """What the manifests name, as (folder, file) and (folder, ""); None if one is there but cannot be read."""

@@ -11,10 +11,11 @@ import numpy as np
 from hi2 import _native
 from hi2.arguments import thread_count
 from hi2.data.given_array import entries, given_array
+from hi2.data.ragged import take_rows
 from hi2.data.spool import Spool
 from hi2.errors import described, invalid
 from hi2.text.tokenizer import Analyzer
-from hi2.types import U32, U64, Array, Floats
+from hi2.types import I64, U32, U64, Array, Floats
 
 #: Weights are stored as float32, and their sums over documents must stay finite.
 LARGEST_WEIGHT = 1e30
@@ -42,6 +43,27 @@ class Bags:
             self.lengths[begin:end],
         )
 
+    @classmethod
+    def concatenate(cls, parts: Sequence[Bags]) -> Bags:
+        """Return the rows of all parts one after another."""
+        bases = np.cumsum([0] + [len(part.terms) for part in parts], dtype=np.uint64)
+        offsets = [np.zeros(1, np.uint64)] + [part.offsets[1:] + base for part, base in zip(parts, bases, strict=False)]
+        arrays = [np.concatenate([getattr(part, name) for part in parts]) for name in ("terms", "values", "lengths")]
+        return cls(np.concatenate(offsets), *arrays)
+
+    def below(self, n_terms: int) -> Bags:
+        """Return the rows without terms that are not below ``n_terms``; lengths stay."""
+        keep = self.terms < n_terms
+        if keep.all():
+            return self
+        offsets = np.append(np.uint64(0), np.cumsum(keep, dtype=np.uint64))[self.offsets.astype(np.int64)]
+        return Bags(offsets, self.terms[keep], self.values[keep], self.lengths)
+
+    def take(self, rows: I64) -> Bags:
+        """Return some rows, in the order they are given."""
+        offsets, terms = take_rows(self.offsets, self.terms, rows)
+        return Bags(offsets, terms, take_rows(self.offsets, self.values, rows)[1], self.lengths[rows])
+
 
 class BagCollector:
     """Collect bags batch by batch, on disk rather than in memory."""
@@ -68,8 +90,11 @@ class BagCollector:
 
 
 def count(tokenizer: Analyzer, texts: Sequence[str], *, max_tokens: int | None = None) -> Bags:
-    """Return the term counts of ``texts``; ``lengths`` are numbers of tokens that are terms, repeats included."""
-    return count_tokens(tokenizer, *tokenizer.encode(texts, max_tokens=max_tokens))
+    """Return the term counts of documents; ``lengths`` are numbers of tokens that are terms, repeats included.
+
+    A tokenizer with a dictionary learns the words of the documents.
+    """
+    return count_tokens(tokenizer, *tokenizer.encode(texts, max_tokens=max_tokens, learn=True))
 
 
 def count_tokens(tokenizer: Analyzer, tokens: U32, offsets: U64) -> Bags:
@@ -81,8 +106,8 @@ def weigh(tokenizer: Analyzer, rows: Any) -> Bags:
     """Return bags of the caller's weights: a SciPy-like CSR matrix, or one mapping of term to weight per document.
 
     A term is a string or a number of the tokenizer's vocabulary. A string that is not in the vocabulary is tokenized,
-    and each of its tokens gets the weight, so keyword lists work with any tokenizer. If a term gets several weights,
-    the largest counts.
+    and each of its tokens gets the weight, so keyword lists work with any tokenizer; one with a dictionary learns them.
+    If a term gets several weights, the largest counts.
     """
     if getattr(rows, "format", "csr") != "csr" and callable(getattr(rows, "tocsr", None)):
         rows = rows.tocsr()  # another of SciPy's formats; some have arrays of the same names
@@ -114,7 +139,7 @@ def _term_numbers(tokenizer: Analyzer, term: object, row: int) -> Iterable[int]:
         if not _is_unicode(term):
             raise invalid("term_weights", "keyed by valid Unicode", f"{described(term)} in row {row}")
         number = tokenizer.number(term)
-        return [number] if number is not None else [int(t) for t in tokenizer.encode([term])[0]]
+        return [number] if number is not None else [int(t) for t in tokenizer.encode([term], learn=True)[0]]
     if isinstance(term, (int, np.integer)) and 0 <= term < tokenizer.n_terms:
         return [int(term)]
     must = f"keyed by strings or numbers below {tokenizer.n_terms}"

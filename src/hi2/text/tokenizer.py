@@ -14,11 +14,15 @@ import numpy as np
 
 from hi2.arguments import MAX_TERMS, thread_count
 from hi2.errors import invalid
+from hi2.text.dictionary import Dictionary
 from hi2.text.growth import check_growth
+from hi2.text.hashed_words import HashedWordTokenizer
 from hi2.text.library_errors import BrokenTokenizer, library_errors
+from hi2.text.stemmer import stemmer_names
+from hi2.text.valid_texts import check_texts
 from hi2.text.wordpiece import native_wordpiece
 from hi2.text.words import WordTokenizer
-from hi2.types import U32, U64, Bytes
+from hi2.types import U32, U64, Array, Bytes
 
 if TYPE_CHECKING:
     import tokenizers
@@ -68,15 +72,24 @@ class Tokenizer:
         if unknown is not None:
             self.dropped[unknown] = 1
         #: The native WordPiece, None for other tokenizers.
-        self.pieces = native_wordpiece(parsed, vocabulary)
+        self.native = native_wordpiece(parsed, vocabulary)
 
     @classmethod
-    def load(cls, source: str | Path | tokenizers.Tokenizer | Tokenizer | WordTokenizer | None) -> Analyzer:
-        """Load a tokenizer from a file, a folder with ``tokenizer.json``, a hub name or an object; None is BERT's."""
-        if isinstance(source, (Tokenizer, WordTokenizer)):
+    def load(cls, source: str | Path | tokenizers.Tokenizer | Analyzer | None) -> Analyzer:
+        """Return the tokenizer that ``source`` names, or a tokenizer object.
+
+        None and 'wordpiece' are BERT's WordPiece, 'words' are words and 'english', 'german', … (any Snowball
+        algorithm) stemmed words. Another string is a file, a folder with ``tokenizer.json`` or a hub name. A
+        ``WordTokenizer`` is copied: who loads it has a dictionary of their own.
+        """
+        if isinstance(source, WordTokenizer):
+            return source.copy()
+        if isinstance(source, (Tokenizer, HashedWordTokenizer)):
             return source
-        if source is None:
+        if source is None or (isinstance(source, str) and source == "wordpiece"):
             return cls(bert_definition())
+        if isinstance(source, str) and (source == "words" or source in stemmer_names()):
+            return WordTokenizer(None if source == "words" else source)
         if not isinstance(source, (str, Path)):
             if hasattr(source, "to_str"):
                 with library_errors():
@@ -84,10 +97,10 @@ class Tokenizer:
                 return cls(definition)
             raise invalid(
                 "tokenizer",
-                "None, a path, a name, a WordTokenizer or a tokenizers.Tokenizer",
+                "None, a name, a path, a WordTokenizer or a tokenizers.Tokenizer",
                 f"a {type(source).__name__}",
             )
-        must = "a tokenizer.json, a folder that holds one, or a name the hub knows"
+        must = "'wordpiece', 'words', a language, a tokenizer.json, a folder that holds one, or a name the hub knows"
         try:
             path = Path(source)
             if path.is_dir():
@@ -98,21 +111,21 @@ class Tokenizer:
         return cls(text if text is not None else _from_hub(str(source), must))
 
     def encode(
-        self, texts: Sequence[str], *, max_tokens: int | None = None, threads: int | None = None
+        self, texts: Sequence[str], *, max_tokens: int | None = None, threads: int | None = None, learn: bool = False
     ) -> tuple[U32, U64]:
         """Return the token numbers of all texts, and the offsets of each text.
 
         BERT's uncased WordPiece is native. Other tokenizers go through the ``tokenizers`` library. It runs on the
-        caller's thread if ``threads=1``, else on its own pool.
+        caller's thread if ``threads=1``, else on its own pool. The vocabulary is fixed: there is nothing to ``learn``.
         """
-        if self.pieces is None:
+        if self.native is None:
             return self._encode(texts, max_tokens, threads)
         batch = texts if isinstance(texts, list) else list(texts)
         limit = _NO_LIMIT if max_tokens is None else max_tokens
         try:
-            return self.pieces.encode(batch, limit, thread_count(threads))
+            return self.native.encode(batch, limit, thread_count(threads))
         except (TypeError, UnicodeEncodeError):
-            _check_texts(batch)
+            check_texts(batch)
             raise
 
     def _encode(self, texts: Sequence[str], max_tokens: int | None, threads: int | None) -> tuple[U32, U64]:
@@ -123,7 +136,7 @@ class Tokenizer:
                 else:
                     encodings = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
         except BrokenTokenizer:
-            _check_texts(texts)
+            check_texts(texts)
             raise
         rows = [encoding.ids for encoding in encodings]
         if max_tokens is not None:
@@ -132,6 +145,10 @@ class Tokenizer:
         np.cumsum([len(row) for row in rows], out=offsets[1:])
         flat = np.fromiter(chain.from_iterable(rows), np.uint32, int(offsets[-1]))
         return flat, offsets
+
+    def arrays(self, n_terms: int) -> dict[str, Array]:
+        """Return what an index stores next to the definition: nothing."""
+        return {}
 
     def tokens(self, text: str) -> list[str]:
         """Return the terms of a text as strings, in order, repeats included."""
@@ -163,17 +180,6 @@ def _from_hub(name: str, must: str) -> str:
         raise invalid("tokenizer", must, f"'{name}' ({error.__cause__})") from error
 
 
-def _check_texts(texts: Sequence[str]) -> None:
-    """Name the first text that is not a string of valid Unicode."""
-    for row, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise invalid("texts", "strings", f"a {type(text).__name__} in row {row}")
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            raise invalid("texts", "valid Unicode", f"{error.reason} in row {row}") from None
-
-
 def _check_merges(definition: Any) -> None:
     """Raise an error if a merge cuts its second token inside a character: the library would end the process."""
     model = definition.get("model") if isinstance(definition, dict) else None
@@ -185,15 +191,25 @@ def _check_merges(definition: Any) -> None:
 
 
 #: Anything that turns text into terms.
-Analyzer = Tokenizer | WordTokenizer
+Analyzer = Tokenizer | WordTokenizer | HashedWordTokenizer
 
 
-def restore_analyzer(definition: str, n_terms: int | None = None) -> Analyzer:
-    """Return the tokenizer with a stored definition, which must have ``n_terms`` terms."""
+def restore_analyzer(definition: str, n_terms: int | None = None, dictionary: Dictionary | None = None) -> Analyzer:
+    """Return the tokenizer with a stored definition, which must have ``n_terms`` terms.
+
+    ``dictionary`` has the words that are stored next to the definition of a ``WordTokenizer``.
+    """
     with library_errors():
         data = json.loads(definition)
-    if isinstance(data, dict) and data.get("kind") == WordTokenizer.KIND:
-        return WordTokenizer.restore(definition, n_terms)
+    kind = data.get("kind") if isinstance(data, dict) else None
+    if kind == WordTokenizer.KIND:
+        if dictionary is None:
+            raise invalid("tokenizer", "stored with its dictionary", "none")
+        return WordTokenizer.restore(definition, dictionary)
+    if dictionary is not None:
+        raise invalid("tokenizer", "one of words where there is a dictionary", "another")
+    if kind == HashedWordTokenizer.KIND:
+        return HashedWordTokenizer.restore(definition, n_terms)
     return Tokenizer(definition, n_terms=n_terms)
 
 

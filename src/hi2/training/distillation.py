@@ -161,10 +161,13 @@ def _fit_start(
         reader=reader,
         codec=codec,
         refine=None,
+        bags=False,  # an index that takes the parts has its own
         encoder=None,
         threads=threads,
         progress=bars,
     )
+    if documents.bags is not None:  # words that were added to an index after its fit have no statistics to learn from
+        documents = replace(documents, bags=documents.bags.below(model.n_terms))
     return documents, model
 
 

@@ -245,8 +245,12 @@ class PostingLists:
 
 
 def query_terms(selector: TermSelector, texts: Sequence[str]) -> tuple[U64, U32]:
-    """Return the distinct terms that a search would open for each text, as (offsets, terms)."""
-    return selector.query_terms(texts, DEFAULT_QUERY_TERMS, threads=None)
+    """Return the distinct terms with statistics that a search would open for each text, as (offsets, terms)."""
+    offsets, terms, _, _ = selector.query_terms(texts, DEFAULT_QUERY_TERMS, threads=None)
+    known = terms < selector.n_terms
+    if not known.all():
+        offsets = np.append(np.uint64(0), np.cumsum(known, dtype=np.uint64))[offsets.astype(np.int64)]
+    return offsets, terms[known]
 
 
 def gather_entries(offsets: U64, terms: U32, values: Floats, rows: I64, columns: Array) -> tuple[Array, Array, Floats]:

@@ -1,6 +1,9 @@
 """Which setting is the cheapest that finds enough? Settings are tried on sample queries; the best are chosen.
 
-Recall is agreement with brute force over the finest store; with labels it is the share of brute force's own recall.
+Recall is agreement with brute force over the finest store, by vectors alone. With labels it is the share of brute
+force's own recall. The weight of words is then learned first, with the default effort, and every setting is tried with
+it. Brute force then is the search with this weight that has every document as a candidate.
+
 The weights of adaptive search are learned on other queries than they are tried on. A setting is chosen only if it
 reaches a target with a margin for chance, so that the promise holds for queries nobody has seen. Cost is documents
 scored plus documents rescored, which is the same on every machine; time is measured too.
@@ -8,7 +11,7 @@ scored plus documents rescored, which is the same on every machine; time is meas
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,19 +19,18 @@ from typing import Any
 import numpy as np
 
 from hi2.arguments import integer, real, thread_count
-from hi2.data.given_array import entries
-from hi2.data.ids import check_id
 from hi2.encoders.encoder import Encoder
 from hi2.errors import Error, InvalidParameter, MissingExtra, described, invalid
 from hi2.progress import Progress
 from hi2.search.candidates import every_document
-from hi2.search.effort import DEFAULT_REFINE, Effort, resolve_effort
+from hi2.search.effort import Effort, resolve_effort
 from hi2.search.execute import execute_native
-from hi2.search.query import Queries, encode_texts, read_queries, with_terms
+from hi2.search.query import encode_texts, read_queries, with_terms
 from hi2.state.benefit import Benefit
 from hi2.state.index_state import State
 from hi2.state.profile import Profile, check_profile_name
 from hi2.state.snapshot import row_ids
+from hi2.tuning.judged import Grades, Relevant, read_relevant
 from hi2.tuning.list_weights import Examples, collect_examples, fit_benefit
 from hi2.tuning.trials import (
     Configured,
@@ -41,6 +43,7 @@ from hi2.tuning.trials import (
     summarise,
     try_searcher,
 )
+from hi2.tuning.word_weight import WEIGHTS, WordWeight, learn_weight
 from hi2.types import Array, Floats, Id
 
 #: Fewer queries give no meaningful estimate for others.
@@ -55,26 +58,31 @@ DEFAULT_TARGETS = {"fast": 0.90, "balanced": 0.95, "exact": 0.99}
 
 @dataclass(frozen=True)
 class Tuned:
-    """The settings worth choosing, cheapest first, and the ``profiles`` that were made of them."""
+    """The settings worth choosing, cheapest first, and the ``profiles`` that were made of them.
+
+    ``lexical`` is the weight of words that labels taught; None without labels, texts or bags.
+    """
 
     front: tuple[Tried, ...]
     profiles: dict[str, Profile]
     measure: str
     k: int
     n_queries: int
+    lexical: WordWeight | None = None
 
     def __str__(self) -> str:
         lines = [
             f"{self.measure}, k = {self.k}, {self.n_queries} queries",
             " recall   documents     µs/query   setting",
         ]
-        chosen = {repr(own.arguments()): name for name, own in self.profiles.items()}
         for tried in self.front:
-            name = chosen.get(repr(tried.arguments), "")
+            name = ", ".join(name for name, own in self.profiles.items() if own.arguments() == tried.arguments)
             said = ", ".join(f"{key}={value}" for key, value in tried.arguments.items())
             lines.append(
                 f"{tried.recall:7.4f} {tried.documents:11,.0f} {tried.microseconds:12,.0f}   {said}  {name}".rstrip()
             )
+        if self.lexical is not None:
+            lines.append(str(self.lexical))
         return "\n".join(lines)
 
     def plot(self, path: str | Path) -> None:
@@ -102,7 +110,7 @@ def tune(
     texts: Any,
     *,
     encoder: Callable[[], Encoder | None],
-    relevant: Sequence[Sequence[Any]] | None,
+    relevant: Sequence[Relevant] | None,
     target: float | None,
     latency: float | None,
     budget: int | None,
@@ -121,7 +129,9 @@ def tune(
         check_profile_name(name)
         if not goals:
             raise invalid("name", "left out without a target, a latency or a budget", described(name))
-    vectors, texts = encode_texts(vectors, texts, encoder, state.model.dim)
+    vectors, texts = encode_texts(vectors, texts, encoder, state.model)
+    if vectors is None:
+        raise invalid("queries", "vectors, or texts where the index has an encoder", "text alone")
     if len(goals) > 1:
         raise InvalidParameter("Only one of the 'target', 'latency' and 'budget' parameters must be given.")
     if target is not None:
@@ -134,32 +144,27 @@ def tune(
     queries, asked, _ = read_queries(vectors, texts, state.model)
     if state.snapshot.n_alive == 0:
         raise Error("There is nothing to tune: the index is empty.")
+    grades = None
     if relevant is not None:
-        queries, asked, relevant = _labelled_only(queries, asked, relevant)
+        queries, asked, grades = _labelled_only(queries, asked, read_relevant(relevant, len(queries)))
     if len(queries) < MIN_QUERIES:
         which = "queries" if relevant is None else "queries with a relevant document in the index"
         raise invalid("queries", f"at least {MIN_QUERIES} {which}: fewer say nothing of others", len(queries))
-    tuner = _Tuner(state, queries, asked, relevant, k, thread_count(threads), Progress.of(progress))
+    tuner = _Tuner(state, queries, asked, grades, k, thread_count(threads), Progress.of(progress))
     front = tuner.front(fastest=latency is not None)
     chosen = _choose(front, target, latency, budget, name)
     made = {label: tuner.profile(tried, goal) for label, (tried, goal) in chosen.items()}
     keep(made)
-    return Tuned(tuple(front), made, tuner.measure, k, len(queries))
+    return Tuned(tuple(front), made, tuner.measure, k, len(queries), tuner.lexical)
 
 
 def _labelled_only(
-    queries: Floats, texts: Sequence[str | None] | None, relevant: Sequence[Sequence[Any]]
-) -> tuple[Floats, Sequence[str | None] | None, Sequence[Sequence[Any]]]:
+    queries: Floats, texts: Sequence[str | None] | None, grades: Sequence[Grades]
+) -> tuple[Floats, Sequence[str | None] | None, list[Grades]]:
     """Leave out queries without labels: nothing can be said about what they find."""
-    relevant = list(entries(relevant, name="relevant", must="one list of ids a query"))
-    if len(relevant) != len(queries):
-        raise invalid("relevant", f"one list of ids a query ({len(queries)})", len(relevant))
-    for row, ids in enumerate(relevant):
-        if isinstance(ids, str) or not isinstance(ids, (Sequence, Set, np.ndarray)):
-            raise invalid("relevant", "one list of ids a query", f"{described(ids)} in row {row}")
-    rows = [row for row, ids in enumerate(relevant) if len(ids)]
+    rows = [row for row, own in enumerate(grades) if own]
     own = None if texts is None else [texts[row] for row in rows]
-    return np.ascontiguousarray(queries[rows]), own, [list(relevant[row]) for row in rows]
+    return np.ascontiguousarray(queries[rows]), own, [grades[row] for row in rows]
 
 
 def _choose(
@@ -212,27 +217,50 @@ class _Tuner:
         state: State,
         queries: Floats,
         texts: Sequence[str | None] | None,
-        relevant: Sequence[Sequence[Any]] | None,
+        grades: Sequence[Grades] | None,
         k: int,
         threads: int,
         progress: Progress,
     ) -> None:
         self._state, self._k, self._threads, self._bars = state, k, threads, progress
-        default = resolve_effort(state.model, k=k)
+        self.measure = "agreement with brute force" if grades is None else "share of brute force's recall"
+        rows: list[set[tuple[int, int]]] | None = None
+        if grades is not None:
+            rows, grades = self._labelled(grades)
+        self.lexical = self._learn_weight(queries, texts, grades)
+        self._weight = 0.0 if self.lexical is None else self.lexical.weight
+        default = resolve_effort(state.model, k=k, lexical=self._weight)
         self._queries = with_terms(state.model, queries, texts, default, threads)
-        rows, ids = self._exact(default)
-        self.measure = "agreement with brute force" if relevant is None else "share of brute force's recall"
-        wanted = ids
-        if relevant is not None:
-            rows, wanted = self._labelled(relevant)
+        nearest, ids = self._exact(default)
+        wanted = ids if grades is None else [set(own) for own in grades]
         self._sample = Sample(queries, texts, wanted)
         #: The share that counts as 1: all that is wanted, or with labels what brute force finds of it on average.
         shares = [len(own & found) / len(own) for own, found in zip(wanted, ids, strict=True) if own]
-        self._whole = 1.0 if relevant is None else max(float(np.mean(shares)), 1e-9)
-        self.examples = self._collect_examples(rows)
+        self._whole = 1.0 if grades is None else max(float(np.mean(shares)), 1e-9)
+        self.examples = self._collect_examples(nearest if rows is None else rows)
+
+    def _learn_weight(
+        self, queries: Floats, texts: Sequence[str | None] | None, grades: Sequence[Grades] | None
+    ) -> WordWeight | None:
+        """The weight of words, learned from the queries with a label; None where there is nothing to weigh."""
+        if grades is None or texts is None or self._state.model.evidence is None:
+            return None
+        known = [row for row, own in enumerate(grades) if own]
+        with self._bars.phase("weigh words", len(WEIGHTS)) as advance:
+            return learn_weight(
+                self._state,
+                np.ascontiguousarray(queries[known]),
+                [texts[row] for row in known],
+                [grades[row] for row in known],
+                threads=self._threads,
+                report=advance,
+            )
 
     def _exact(self, effort: Effort) -> tuple[list[set[tuple[int, int]]], list[set[Id]]]:
-        """The k best of every query over all documents by the finest store, as (segment, row) pairs and as ids."""
+        """The k best of every query over all documents by the finest store, as (segment, row) pairs and as ids.
+
+        As in every search, only the best candidates are scored by their words.
+        """
         snapshot = self._state.snapshot
         depth = 0 if self._state.model.refine is None else snapshot.n_alive
         effort = replace(effort, depth=depth)
@@ -241,25 +269,23 @@ class _Tuner:
         ids: list[set[Id]] = []
         with self._bars.phase("brute force", len(self._queries)) as advance:
             for begin in range(0, len(self._queries), 32):
-                block = self._queries.vectors[begin : begin + 32]
-                alone = Queries(block, np.zeros(len(block) + 1, np.uint64), np.zeros(0, np.uint32))
-                positions, rows, _, counts, *_ = execute_native(self._state, alone, effort, self._threads, segments)
+                block = self._queries.take(np.arange(begin, min(begin + 32, len(self._queries))))
+                positions, rows, _, counts, *_ = execute_native(self._state, block, effort, self._threads, segments)
                 for own, own_rows, count in zip(positions, rows, counts.tolist(), strict=True):
                     pairs.append(set(zip(own[:count].tolist(), own_rows[:count].tolist(), strict=True)))
                     ids.append(set(row_ids(snapshot, own[:count], own_rows[:count])))
                 advance(len(block))
         return pairs, ids
 
-    def _labelled(self, relevant: Sequence[Sequence[Any]]) -> tuple[list[set[tuple[int, int]]], list[set[Id]]]:
-        """The relevant documents that the index has, as (segment, row) pairs and as ids."""
+    def _labelled(self, grades: Sequence[Grades]) -> tuple[list[set[tuple[int, int]]], list[Grades]]:
+        """The relevant documents that the index has, as (segment, row) pairs and with their grades."""
         snapshot = self._state.snapshot
         pairs: list[set[tuple[int, int]]] = []
-        wanted: list[set[Id]] = []
-        for given in relevant:
-            checked = [check_id(id, name="relevant") for id in given]
-            places = {id: place for id, place in zip(checked, snapshot.find(checked), strict=True) if place is not None}
+        wanted: list[Grades] = []
+        for own in grades:
+            places = {id: place for id, place in zip(own, snapshot.find(list(own)), strict=True) if place is not None}
             pairs.append({(p.segment, snapshot.segments[p.segment].segment.row_of(p.doc)) for p in places.values()})
-            wanted.append(set(places))
+            wanted.append({id: own[id] for id in places})
         if sum(map(bool, wanted)) < MIN_QUERIES:
             must = f"ids of documents in the index for at least {MIN_QUERIES} queries"
             raise invalid("relevant", must, f"{sum(map(bool, wanted))}")
@@ -278,7 +304,8 @@ class _Tuner:
         def cost(own: Tried) -> float:
             return own.microseconds if fastest else own.cost
 
-        settings = settings_to_try(self._state.model, with_terms=len(self._queries.terms) > 0)
+        with_terms = len(self._queries.terms) > 0
+        settings = settings_to_try(self._state.model, with_terms=with_terms, lexical=self._weight)
         self._benefit = fit_benefit(self.examples)
         benefits = [
             fit_benefit([own for i, own in enumerate(self.examples) if i % N_FOLDS != fold]) for fold in range(N_FOLDS)
@@ -310,8 +337,8 @@ class _Tuner:
         return tried
 
     def _summary(self, arguments: dict[str, Any], outcome: Outcome, known: Array) -> Tried:
-        refined = self._state.model.refine is not None
-        rescored = self._k * arguments.get("refine", DEFAULT_REFINE) if refined else 0
+        effort = resolve_effort(self._state.model, k=self._k, **arguments)
+        rescored = effort.words_depth if effort.lexical else effort.depth
         return summarise(arguments, outcome, known, rescored=rescored, whole=self._whole)
 
     def profile(self, tried: Tried, goal: dict[str, float]) -> Profile:

@@ -123,8 +123,11 @@ def promising(tried: Sequence[Tried], cost: Callable[[Tried], float]) -> list[di
     return kept
 
 
-def settings_to_try(model: Model, *, with_terms: bool) -> list[dict[str, Any]]:
-    """Return the settings worth trying: fixed and adaptive ones, with refinement of several depths."""
+def settings_to_try(model: Model, *, with_terms: bool, lexical: float) -> list[dict[str, Any]]:
+    """Return the settings worth trying with a weight of words: fixed and adaptive ones.
+
+    Refinement is of several depths. With words it is as deep as they are, so there is nothing to try.
+    """
     n = model.n_clusters
     probes = [
         0,
@@ -140,6 +143,7 @@ def settings_to_try(model: Model, *, with_terms: bool) -> list[dict[str, Any]]:
     adaptive: list[dict[str, Any]] = [{"adaptive": chance} for chance in _CHANCES]
     if with_terms and n:
         adaptive += [{"adaptive": chance, "clusters": 0} for chance in _CHANCES[::2]]
-    if model.refine is None:
-        return fixed + adaptive
-    return [{**own, "refine": rounds} for own in fixed + adaptive for rounds in (1, 4, 16, 64)]
+    settings = [{**own, "lexical": lexical} for own in fixed + adaptive]
+    if model.refine is None or lexical:
+        return settings
+    return [{**own, "refine": rounds} for own in settings for rounds in (1, 4, 16, 64)]

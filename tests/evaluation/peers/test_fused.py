@@ -1,23 +1,24 @@
-"""Rank fusion sums reciprocal ranks of both searches."""
+"""A fused system has the bytes of both indexes, and takes over the setting of a part that was tuned by itself."""
 
 from __future__ import annotations
 
 import pytest
 
-from hi2.evaluation.peers.fused import RANK_CONSTANT, Fused
+from hi2.evaluation.peers import PEERS
+
+pytest.importorskip("bm25s", reason="needs the extra 'lab'")
+pytest.importorskip("Stemmer", reason="needs the extra 'lab'")
 
 
-def test_documents_are_ordered_by_the_sum_of_reciprocal_ranks(things):
-    pytest.importorskip("bm25s", reason="needs the extra 'lab'")
-    pytest.importorskip("Stemmer", reason="needs the extra 'lab'")
-    peer = things.build(Fused())
-    vector, text, depth = things.vectors[3], "bread number11 engine", 100
-    words = peer._words.top_rows(text, depth).tolist()
-    near = peer._flat.search(vector, text, depth, {}).tolist()
-    scores = {
-        row: sum(1 / (RANK_CONSTANT + own.index(row) + 1) for own in (words, near) if row in own)
-        for row in {*words, *near}
-    }
-    expected = sorted(scores, key=lambda row: (-scores[row], row))[:20]
-    assert peer.search(vector, text, 20, {"depth": depth}).tolist() == expected
-    assert peer.n_bytes == peer._words.n_bytes + peer._flat.n_bytes
+@pytest.mark.parametrize("kind", ["RRF", "convex"])
+def test_a_graph_is_tuned_by_itself_and_brute_force_is_not(things, kind):
+    flat, graph = (things.build(PEERS[f"{kind} (BM25, {dense})"]()) for dense in ("Flat", "HNSW32"))
+    assert flat.part is None
+    assert graph.part.peer.name == "faiss HNSW32"
+    assert flat.n_bytes == flat._words.n_bytes + flat._dense.n_bytes
+    assert graph.n_bytes > flat.n_bytes
+    most = graph.part.peer.sweep()[-1]
+    assert {setting["efSearch"] for setting in graph.sweep()} == {most["efSearch"]}
+    graph.part.use({"efSearch": 128})
+    assert {setting["efSearch"] for setting in graph.sweep()} == {128}
+    assert not any("efSearch" in setting for setting in flat.sweep())

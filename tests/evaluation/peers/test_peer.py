@@ -17,6 +17,7 @@ def test_what_a_system_does_not_report_is_none(things):
     assert flat.count_scored(vector, text, 5, {}) is None
     assert flat.candidates(vector, text, {}) is None
     assert flat.asked(vector) is vector
+    assert flat.part is None
     assert flat.bytes_by_part == {"total": flat.n_bytes}
     assert flat.n_bytes >= things.vectors.nbytes
 

@@ -51,7 +51,9 @@ def test_a_hand_written_searcher_is_measured_as_the_built_in_brute_force(task):
 
 
 def test_an_index_is_measured_as_the_system_that_builds_it(task):
-    index = hi2.HybridIndex.build(task.vectors, task.texts, ids=task.ids, codec=hi2.Flat(), progress=False)
+    terms = hi2.BM25(tokenizer="wordpiece")
+    given = {"ids": task.ids, "terms": terms, "codec": hi2.Flat(), "bags": False}
+    index = hi2.HybridIndex.build(task.vectors, task.texts, progress=False, **given)
     outcome = evaluate(index, task, MEASURES)
     built = Trial.build(Inputs().system("hi2 Flat", task), task, threads=1)
     expected = built.measure({}, MEASURES, task.nearest(task.test, K))

@@ -7,8 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from hi2.evaluation.peers.best_rows import best_rows
 from hi2.evaluation.peers.peer import Peer, Setting, missing_extra
 from hi2.types import Array, Floats
+
+
+def top_matches(scores: Floats, k: int) -> Array:
+    """Return the rows of the ``k`` highest scores above 0, highest first."""
+    # Most documents share no word with a query, and numpy selects slowly among many equal scores. Without the zeros a
+    # search takes 0.39 ms on hotpotqa, with bm25s's own selection 5.2 ms.
+    rows = np.flatnonzero(scores > 0)
+    return best_rows(rows, scores[rows], k)
 
 
 class BM25s(Peer):
@@ -42,15 +51,18 @@ class BM25s(Peer):
 
     def top_rows(self, text: str, k: int) -> Array:
         """Return the rows of the ``k`` best documents that share a word with the text, best first."""
+        return top_matches(self.scores(text), k)
+
+    def scores(self, text: str) -> Floats:
+        """Return the score of every document; 0 for those that share no word with the text."""
         tokens = self._bm25s.tokenize(
             [text], stopwords="en", stemmer=self._stemmer, show_progress=False, return_ids=False
         )
         known = [token for token in tokens[0] if token in self._index.vocab_dict]
         if not known:
-            return np.zeros(0, np.int64)
-        rows, scores = self._index.retrieve([known], k=min(k, self._n), show_progress=False, n_threads=0)
-        found: Array = rows[0][scores[0] > 0].astype(np.int64)
-        return found
+            return np.zeros(self._n, np.float32)
+        scores: Floats = self._index.get_scores(known)
+        return scores
 
     def sweep(self) -> Sequence[Setting]:
         """Return the only setting."""

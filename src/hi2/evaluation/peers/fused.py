@@ -1,46 +1,49 @@
-"""Rank fusion: BM25 and brute force, merged by reciprocal ranks."""
+"""Two indexes behind one search: BM25 for words and a dense index for vectors. Subclasses say how hits are fused."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
-
-import numpy as np
+from typing import ClassVar
 
 from hi2.evaluation.peers.bm25 import BM25s
-from hi2.evaluation.peers.flat import FaissFlat
-from hi2.evaluation.peers.peer import Peer, Setting
-from hi2.types import Array, Floats
-
-#: Added to every rank, as in the paper.
-RANK_CONSTANT = 60
+from hi2.evaluation.peers.peer import FaissPeer, Peer, Setting, TunedPart
+from hi2.types import Floats
 
 
 class Fused(Peer):
-    """Reciprocal rank fusion (Cormack et al., SIGIR 2009) of BM25 and Flat, each searched to the same depth."""
+    """BM25 and a dense index over the same documents, searched one after the other.
 
-    name = "RRF (BM25, Flat)"
+    A dense index with settings of its own is tuned by itself first. Until then it searches at its most expensive one.
+    """
+
+    dense: ClassVar[type[FaissPeer]]
 
     def build(self, vectors: Floats, texts: Sequence[str], *, threads: int) -> None:
         """Build both indexes."""
-        self._words, self._flat = BM25s(), FaissFlat()
+        self._words, self._dense = BM25s(), self.dense()
         self._words.build(vectors, texts, threads=threads)
-        self._flat.build(vectors, texts, threads=threads)
+        self._dense.build(vectors, texts, threads=threads)
+        self._dense_setting = self._dense.sweep()[-1]
+        self._n = len(texts)
 
-    def search(self, vector: Floats, text: str, k: int, setting: Setting) -> Array:
-        """Search both and sum 1 / (60 + rank) per document."""
-        depth = max(setting["depth"], k)
-        scores: dict[int, float] = {}
-        for rows in (self._words.top_rows(text, depth), self._flat.search(vector, text, depth, {})):
-            for rank, row in enumerate(rows.tolist(), 1):
-                scores[row] = scores.get(row, 0.0) + 1 / (RANK_CONSTANT + rank)
-        best = sorted(scores, key=lambda row: (-scores[row], row))[:k]
-        return np.array(best, np.int64)
+    @property
+    def part(self) -> TunedPart | None:
+        """The dense index, if it has settings."""
+        return TunedPart(self._dense, self._use) if len(self._dense.sweep()) > 1 else None
+
+    def _use(self, setting: Setting) -> None:
+        self._dense_setting = setting
+
+    @abstractmethod
+    def fusions(self) -> Sequence[Setting]:
+        """Return the settings of the fusion alone."""
 
     def sweep(self) -> Sequence[Setting]:
-        """Return increasing depths."""
-        return [{"depth": depth} for depth in (100, 200, 1000)]
+        """Return the settings of the fusion, each with that of the dense index."""
+        return [{**own, **self._dense_setting} for own in self.fusions()]
 
     @property
     def n_bytes(self) -> int:
         """The bytes of both indexes."""
-        return self._words.n_bytes + self._flat.n_bytes
+        return self._words.n_bytes + self._dense.n_bytes

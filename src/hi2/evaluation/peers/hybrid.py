@@ -8,11 +8,12 @@ from typing import ClassVar
 from hi2.codecs import OPQ, SQ8, CodecSpec, Flat, RaBitQ
 from hi2.evaluation.peers.peer import Peer, Setting
 from hi2.index import HybridIndex
+from hi2.selectors.terms import BM25
 from hi2.types import Array, Floats
 
 
 class Hybrid(Peer):
-    """One bit per dimension, rescored by codes of one byte per dimension."""
+    """The paper's ranking, by dense scores alone: one bit per dimension, rescored by one byte per dimension."""
 
     name = "hi2"
     codec: ClassVar[CodecSpec] = RaBitQ()
@@ -22,7 +23,14 @@ class Hybrid(Peer):
     def build(self, vectors: Floats, texts: Sequence[str], *, threads: int) -> None:
         """Tokenize, cluster and encode the documents."""
         self.index = HybridIndex.build(
-            vectors, texts, codec=self.codec, refine=self.refine, threads=threads, progress=False
+            vectors,
+            texts,
+            terms=BM25(tokenizer="wordpiece"),
+            codec=self.codec,
+            refine=self.refine,
+            bags=False,
+            threads=threads,
+            progress=False,
         )
 
     def search(self, vector: Floats, text: str, k: int, setting: Setting) -> Array:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -51,6 +52,11 @@ class Peer(ABC):
         """Return the candidate rows from cluster lists and from term lists, None if the system has no such lists."""
         return None
 
+    @property
+    def part(self) -> TunedPart | None:
+        """The part that is tuned by itself before the whole is swept; None if there is none."""
+        return None
+
     def asked(self, vector: Floats) -> Floats:
         """Return the query vector as the system scores it; it differs only if the system maps queries."""
         return vector
@@ -58,6 +64,14 @@ class Peer(ABC):
     def search_batch(self, vectors: Floats, texts: Sequence[str], k: int, setting: Setting, *, threads: int) -> bool:
         """Search a batch with this many threads. Return False if the system has no batch search; hits are not used."""
         return False
+
+
+@dataclass(frozen=True)
+class TunedPart:
+    """A system inside another one. ``use`` searches it with a setting, whatever the setting of the whole is."""
+
+    peer: Peer
+    use: Callable[[Setting], None]
 
 
 def missing_extra(name: str, error: ImportError, which: str = "peers") -> MissingExtra:
@@ -70,6 +84,20 @@ def load_faiss() -> Any:
     import faiss
 
     return faiss
+
+
+def inner_products(vectors: Floats, vector: Floats) -> Floats:
+    """Return the inner products of contiguous float32 rows with a vector, on one thread, as fast as brute force.
+
+    >>> inner_products(np.array([[1, 2], [3, 4]], np.float32), np.array([10, 1], np.float32)).tolist()
+    [12.0, 34.0]
+    """
+    faiss = load_faiss()
+
+    found = np.empty(len(vectors), np.float32)
+    pointers = (faiss.swig_ptr(array) for array in (found, vector, vectors))
+    faiss.fvec_inner_products_ny(*pointers, vectors.shape[1], len(vectors))
+    return found
 
 
 class FaissPeer(Peer):
@@ -89,8 +117,21 @@ class FaissPeer(Peer):
 
     def search(self, vector: Floats, text: str, k: int, setting: Setting) -> Array:
         """Search with the setting applied."""
-        rows: Array = self.index.search(vector[None], k, params=self.search_parameters(setting))[1][0]
-        return rows
+        return self.search_scores(vector, k, setting)[0]
+
+    def search_scores(self, vector: Floats, k: int, setting: Setting) -> tuple[Array, Floats]:
+        """Return the rows of the ``k`` best documents and their scores. A row is -1 where fewer were found."""
+        scores, rows = self.index.search(vector[None], k, params=self.search_parameters(setting))
+        return rows[0], scores[0]
+
+    @property
+    def stored_vectors(self) -> Floats:
+        """The vectors in the index, not a copy. Only of indexes that store them as they are."""
+        faiss = load_faiss()
+
+        store = faiss.downcast_index(getattr(self.index, "storage", self.index))
+        whole: Floats = faiss.rev_swig_ptr(store.get_xb(), store.ntotal * store.d)
+        return whole.reshape(store.ntotal, store.d)
 
     def search_batch(self, vectors: Floats, texts: Sequence[str], k: int, setting: Setting, *, threads: int) -> bool:
         """Search in one call with this many threads."""
