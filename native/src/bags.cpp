@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "hi2/damaged.h"
 
@@ -63,6 +64,27 @@ std::uint32_t Bags::find(Doc doc, const QueryTable& words, std::uint32_t* counts
     const std::int64_t length = kernels_->find(shape_, bag.data(), bag.data() + bag.size(), words, counts);
     if (length == kDamagedBag) throw Damaged("a document's bag of terms cannot be read");
     return static_cast<std::uint32_t>(length);
+}
+
+Bags::Head Bags::head(Doc doc) const {
+    Head head;
+    const std::uint64_t begin = offsets_[doc];
+    const std::uint64_t end = offsets_[doc + std::size_t{1}];
+    if (begin >= end || end > blob_bytes_) return head;
+    const std::uint8_t* at = blob_ + begin;
+    std::uint64_t n = *at & 0x7f;
+    for (unsigned shift = 7; *at++ >= 0x80; shift += 7) {
+        if (shift > 21) return head;
+        n |= static_cast<std::uint64_t>(*at & 0x7f) << shift;
+    }
+    for (unsigned i = 0; *at++ >= 0x80; ++i)  // the length
+        if (i > 4) return head;
+    if (n == 0 || n > shape_.n_ranks) return head;
+    const std::uint32_t bytes = layout_of(shape_, n).head_bytes;
+    if (at + bytes > blob_ + end) return head;
+    std::memcpy(head.bits, at, bytes);
+    head.n_bits = 8 * bytes;
+    return head;
 }
 
 std::uint32_t Bags::decode(Doc doc, std::vector<std::uint32_t>& ranks, std::vector<std::uint32_t>& counts) const {

@@ -88,6 +88,6 @@ int main() {
             n_fewer += search.n_scored() < n_alive && !words.empty();
         }
         if (noted == 1000) CHECK(n_fewer > 200);  // lists and notes hold every term: few bags are read
-        if (noted == 0) CHECK(n_fewer == 0);      // no list is known to hold all documents of a term
+        if (noted == 0) CHECK(n_fewer > 20);      // heads exclude some that no list holds
     }
 }

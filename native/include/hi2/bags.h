@@ -39,6 +39,14 @@ class Bags {
     // counts[i] = how often the document has term i of the table. Returns the document's length. Throws Damaged.
     std::uint32_t find(Doc doc, const QueryTable& words, std::uint32_t* counts) const;
 
+    // The frequent terms of a document: bit r says whether it has the term of rank r < n_bits. No bits are known of a
+    // bag that cannot be read.
+    struct Head {
+        std::uint64_t bits[2] = {0, 0};
+        std::uint32_t n_bits = 0;
+    };
+    Head head(Doc doc) const;
+
     // Appends the ranks (rising) and counts of a document; returns its length. Throws Damaged unless the bag is exactly
     // what encode_bag writes.
     std::uint32_t decode(Doc doc, std::vector<std::uint32_t>& ranks, std::vector<std::uint32_t>& counts) const;

@@ -2,7 +2,8 @@
 //
 // Lists and notes hold all documents with a term that is not common (Evidence::is_noted). They are read in the order of
 // what their terms are worth at most, until no document left can be among the k best. Documents that have common words
-// only are in no list: all bags are read where the k best do not exclude them.
+// only are in no list. Where the k best do not exclude them, the heads of all bags are read, which say what frequent
+// words a document has, and the bags of those that may still be among the best.
 #pragma once
 
 #include <cstdint>
@@ -47,9 +48,10 @@ class WordSearch {
     std::size_t n_scored() const { return n_scored_; }
 
    private:
-    bool search_lists(const Evidence& evidence, std::span<const SegmentView> segments,
-                      std::span<const std::uint32_t> words);
-    void search_all(std::span<const SegmentView> segments);
+    // Adds up what the noted words are worth at most in each document of a segment.
+    void read_lists(const Segment& segment, std::span<const std::uint32_t> words);
+    void search_listed(std::uint32_t ordinal, const SegmentView& view);
+    void search_others(std::uint32_t ordinal, const SegmentView& view);
     void score(std::uint32_t ordinal, const SegmentView& view, Doc doc);
     // The k-th best score so far; −∞ while there are fewer.
     float worst() const;
@@ -58,6 +60,14 @@ class WordSearch {
     std::size_t n_scored_ = 0;
     QueryWords words_;
     WordBounds bounds_;
+    std::vector<std::uint8_t> noted_;  // by word
+    float common_ = 0;                 // what the other words are worth at most
+    struct FrequentWord {
+        std::uint32_t rank;
+        float most;
+    };
+    std::vector<FrequentWord> frequent_;  // those of the other words that heads may tell of
+    bool bounded_ = false;                // whether words are worth no more than they say
     std::vector<Doc> docs_;
     std::vector<Hit> hits_;  // a heap of the k best, the worst first
 };

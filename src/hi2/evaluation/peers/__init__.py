@@ -19,7 +19,7 @@ from hi2.evaluation.peers.scann import ScaNN
 from hi2.evaluation.peers.searcher import SearcherPeer
 from hi2.evaluation.peers.trained import JPQ, DistilledIVF, DistillVQ, Light, Supervised
 from hi2.evaluation.peers.usearch import USearch
-from hi2.evaluation.peers.words import HybridWords, HybridWordsTuned, WordsAlone
+from hi2.evaluation.peers.words import HybridVectors, HybridWords, HybridWordsTuned, WordsAlone
 
 #: Every system that can be built by its name.
 PEERS: dict[str, type[Peer]] = {
@@ -40,6 +40,7 @@ PEERS: dict[str, type[Peer]] = {
         HybridFlat,
         HybridWords,
         HybridWordsTuned,
+        HybridVectors,
         WordsAlone,
         TermsOnly,
         ClustersOnly,

@@ -37,6 +37,16 @@ class HybridWordsTuned(HybridWords):
         return [{} if weight is None else {"lexical": weight} for weight in WEIGHTS]
 
 
+class HybridVectors(HybridWords):
+    """The default index, ranked by vectors alone: what ranking by words costs is the difference."""
+
+    name = "hi2 words, lexical=0"
+
+    def sweep(self) -> Sequence[Setting]:
+        """Return the only setting."""
+        return [{"lexical": 0.0}]
+
+
 class WordsAlone(HybridWords):
     """The same index, searched by text alone: BM25 over the bags of all documents."""
 
