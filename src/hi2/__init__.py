@@ -1,4 +1,4 @@
-"""The hybrid inverted index: dense retrieval by embedding clusters and salient terms, scored once by one codec."""
+"""The hybrid inverted index: documents found by embedding clusters and terms, ranked by meaning and words."""
 
 from hi2.codecs import OPQ, PQ, SQ8, Codec, Flat, Half, RaBitQ
 from hi2.encoders import SentenceTransformerEncoder, StaticEncoder, register_encoder
