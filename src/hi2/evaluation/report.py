@@ -206,6 +206,8 @@ def plot(plan: Plan, lines: Sequence[Line]) -> str:
         axes.grid(alpha=0.3)
         if plan.kind == "curves":
             axes.legend(fontsize=8)
+        if named:
+            axes.margins(y=0.12)  # room for the names of the highest points
         figure.tight_layout()
         _label_points(axes, named)
         out = io.StringIO()
