@@ -79,7 +79,8 @@ def main() -> None:
         queries = source.queries()
         if (folder / "minilm").is_dir():
             vectors, query_vectors = (
-                np.load(folder / "minilm" / f"{part}.npy").astype(np.float32) for part in ("corpus", "queries")
+                np.load(folder / "minilm" / f"{part}.npy", allow_pickle=False).astype(np.float32)
+                for part in ("corpus", "queries")
             )
         else:
             encoder = hi2.StaticEncoder()

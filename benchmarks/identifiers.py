@@ -60,7 +60,7 @@ def main() -> None:
         if given.encoder is None:
             vectors = encoder(texts)
         else:
-            vectors = np.load(folder / "minilm" / "corpus.npy")[:N_DOCUMENTS].astype(np.float32)
+            vectors = np.load(folder / "minilm" / "corpus.npy", allow_pickle=False)[:N_DOCUMENTS].astype(np.float32)
             vectors[list(codes)] = encoder([texts[row] for row in codes])
         index = hi2.HybridIndex.build(vectors, texts, progress=False)
         for question in QUESTIONS:

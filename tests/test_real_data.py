@@ -78,7 +78,8 @@ def test_defaults_beat_clusters_alone_where_terms_matter(collection):
 @pytest.mark.parametrize("collection", ["insuranceqa"], indirect=True)
 def test_a_compressed_index_is_small_and_refine_recovers_recall(collection, tmp_path):
     ids, texts, vectors, query_texts, query_vectors, relevant, _ = collection
-    index = hi2.HybridIndex.build(vectors, texts, ids=ids, codec=hi2.OPQ(), refine=hi2.Flat(), path=tmp_path / "a")
+    codecs = {"codec": hi2.OPQ(), "refine": hi2.Flat()}
+    index = hi2.HybridIndex.build(vectors, texts, ids=ids, bags=False, path=tmp_path / "a", **codecs)
     info = index.info()
     assert info["bytes"]["codes"] == len(ids) * vectors.shape[1] // 8
     own = info["bytes_per_doc"] - (info["bytes"]["codes"] + info["bytes"]["refine"]) / len(ids)

@@ -15,12 +15,15 @@ void Admission::begin(const Model& model, std::span<const SegmentView> segments,
     words_ = terms;
     term_scores_.clear();
     rare_.clear();
+    noted_.clear();
     if (effort.lexical > 0 && model.evidence != nullptr)
         for (const std::uint32_t term : terms) {
             term_scores_.push_back(model.evidence->expected(term));
             rare_.push_back(weighed_ ? model.evidence->is_rarest(term) : model.evidence->is_rare(term));
+            noted_.push_back(model.evidence->is_noted(term));
         }
     evidence_.begin(term_scores_);
+    count_rarest();
     if (weighed_) {
         const std::span<const float> scores =
             model.n_clusters == 0 ? std::span<const float>{} : model.centroids->scores(query, scratch_);
@@ -29,6 +32,17 @@ void Admission::begin(const Model& model, std::span<const SegmentView> segments,
         terms_ = {};
     }
     has_postings_.assign(terms_.size(), 0);
+}
+
+void Admission::count_rarest() {
+    n_rarest_.assign(segments_.size(), 0);
+    if (!weighed_) return;
+    for (std::size_t s = 0; s < segments_.size(); ++s)
+        for (const Lists* lists : {&segments_[s].segment->terms, &segments_[s].segment->notes})
+            for (std::size_t t = 0; t < term_scores_.size(); ++t) {
+                const std::size_t at = rare_[t] != 0 ? lists->directory().find(words_[t]) : lists->directory().size();
+                if (at < lists->directory().size()) n_rarest_[s] += lists->length(at);
+            }
 }
 
 void Admission::open(std::size_t ordinal) {
@@ -85,36 +99,55 @@ void Admission::collect() {
     const auto add = [&](Doc doc) {
         if (visited_.insert(doc)) docs_.push_back(doc);
     };
-    for (const ClusterRange& range : ranges_) visited_.fill(range.begin, range.end);
-    for (const std::uint32_t cluster : clusters_) {
-        const std::size_t i = segment.copies.directory().find(cluster);
-        if (i < segment.copies.directory().size()) segment.copies.decode(i, [&](Doc doc, std::uint32_t) { add(doc); });
-    }
-    for (std::size_t t = 0; t < terms_.size(); ++t) {
-        if (lists_[t] == segment.terms.directory().size()) continue;
-        has_postings_[t] = 1;
-        segment.terms.decode_chunks(lists_[t], [&](std::span<const Doc> docs, std::span<const std::uint32_t> ranks) {
-            add_docs(docs, [&](std::size_t i) { return ranks[i] < per_doc_; });
-            if (!term_scores_.empty())
-                evidence_.add(docs, evidence_.units(t), [&](std::size_t i) { return ranks[i] < per_doc_; });
-        });
-    }
     const auto all = [](std::size_t) { return true; };
     const auto admit = [&](std::span<const Doc> docs, std::uint16_t units) {
         add_docs(docs, all);
         evidence_.add(docs, units, all);
     };
+    for (const ClusterRange& range : ranges_) visited_.fill(range.begin, range.end);
     if (weighed_) {  // the rarest terms first: a budget may end anywhere
         read_lists(segment.terms, true, admit);
         read_lists(segment.notes, true, admit);
-        for (const Weighing::Posting& posting : weighing_.postings(ordinal_)) add(posting.doc);
-        if (!term_scores_.empty()) collect_weighed_evidence();
-    } else {
-        read_lists(segment.notes, true, admit);
     }
-    read_lists(segment.notes, false, [&](std::span<const Doc> docs, std::uint16_t units) {
-        evidence_.add(docs, units, [&](std::size_t i) { return visited_.has(docs[i]); });
-    });
+    for (const std::uint32_t cluster : clusters_) {
+        const std::size_t i = segment.copies.directory().find(cluster);
+        if (i < segment.copies.directory().size()) segment.copies.decode(i, [&](Doc doc, std::uint32_t) { add(doc); });
+    }
+    bool beyond = false;  // whether a list has documents beyond per_doc
+    for (std::size_t t = 0; t < terms_.size(); ++t) {
+        if (lists_[t] == segment.terms.directory().size()) continue;
+        has_postings_[t] = 1;
+        // Where words rank, a document beyond per_doc is noted under a rare term, as in an index built with per_doc.
+        const bool by_words = !term_scores_.empty();
+        const std::uint32_t counted = by_words && rare_[t] != 0 ? ~std::uint32_t{0} : per_doc_;
+        segment.terms.decode_chunks(lists_[t], [&](std::span<const Doc> docs, std::span<const std::uint32_t> ranks) {
+            const auto counts = [&](std::size_t i) { return ranks[i] < counted; };
+            add_docs(docs, counts);
+            if (!by_words) return;
+            evidence_.add(docs, evidence_.units(t), counts);
+            for (const std::uint32_t rank : ranks) beyond |= rank >= counted;
+        });
+    }
+    if (weighed_)
+        for (const Weighing::Posting& posting : weighing_.postings(ordinal_)) add(posting.doc);
+    if (term_scores_.empty()) return;
+    if (weighed_)
+        collect_weighed_evidence();
+    else
+        read_lists(segment.notes, true, admit);
+    const auto is_candidate = [&](std::span<const Doc> docs) {
+        return [this, docs](std::size_t i) { return visited_.has(docs[i]); };
+    };
+    read_lists(segment.notes, false,
+               [&](std::span<const Doc> docs, std::uint16_t units) { evidence_.add(docs, units, is_candidate(docs)); });
+    for (std::size_t t = 0; beyond && t < terms_.size(); ++t) {
+        if (lists_[t] == segment.terms.directory().size() || rare_[t] != 0 || noted_[t] == 0) continue;
+        segment.terms.decode_chunks(lists_[t], [&](std::span<const Doc> docs, std::span<const std::uint32_t> ranks) {
+            const auto candidate = is_candidate(docs);
+            evidence_.add(docs, evidence_.units(t),
+                          [&](std::size_t i) { return ranks[i] >= per_doc_ && candidate(i); });
+        });
+    }
 }
 
 // Adds those documents that are wanted and new. Without a branch: which are new cannot be predicted.

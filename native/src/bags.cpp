@@ -78,7 +78,7 @@ Bags::Head Bags::head(Doc doc) const {
         n |= static_cast<std::uint64_t>(*at & 0x7f) << shift;
     }
     for (unsigned i = 0; *at++ >= 0x80; ++i)  // the length
-        if (i > 4) return head;
+        if (i > 3) return head;
     if (n == 0 || n > shape_.n_ranks) return head;
     const std::uint32_t bytes = layout_of(shape_, n).head_bytes;
     if (at + bytes > blob_ + end) return head;

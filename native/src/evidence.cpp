@@ -15,12 +15,12 @@ constexpr float kLeastNorm = 1e-30f;
 // Queries whose nearest cluster is this many standard deviations nearer than the middle are not far.
 constexpr float kNear = 4;
 constexpr float kDoubtPower = 1.5f;
+// Weights are below this, unless the index is damaged.
+constexpr float kLargestMean = 1e32f;
 // Words of a query whose mean idf is at least this are specific: one document in 150 has them. In a small collection
 // the idf of all words is small.
 constexpr float kSpecific = 5;
 constexpr float kSpecificShare = 0.6f;  // of ln(N + 1)
-// Weights stay below this, so that no score is infinite.
-constexpr float kLargestWeight = 1e30f;
 
 float dot(const float* a, const float* b, std::size_t dim) {
     float product = 0;
@@ -60,7 +60,7 @@ float Evidence::weight(const float* query, const float* anchor, std::size_t dim,
                        std::span<const std::uint32_t> words) const {
     const float length = length_of(query, dim);
     const float more = anchor == nullptr ? 1 : doubt(query, length, anchor, dim);
-    return std::min(length * more * specificity(words), kLargestWeight);
+    return length * more * specificity(words);
 }
 
 float Evidence::specificity(std::span<const std::uint32_t> words) const {
@@ -73,7 +73,8 @@ float Evidence::specificity(std::span<const std::uint32_t> words) const {
         sum += own;
         squares += own * own;
     }
-    const float specific = std::min(kSpecific, kSpecificShare * std::log(static_cast<float>(n_docs) + 1));
+    const float specific =
+        std::min(kSpecific, kSpecificShare * std::log(static_cast<float>(std::max<std::uint64_t>(n_docs, 1)) + 1));
     return (sum > 0 ? std::min(1.0f, squares / (sum * specific)) : 1) * kSpecific / specific;
 }
 
@@ -94,12 +95,14 @@ std::uint32_t Evidence::rank(std::uint32_t term) const {
 
 float Evidence::idf(std::uint32_t term) const {
     const double own = term < df.size() ? df[term] : 0;
-    return static_cast<float>(std::log((static_cast<double>(n_docs) + 1) / (own + 0.5)));
+    // Not below 0, whatever a damaged index says.
+    return static_cast<float>(std::max(std::log((static_cast<double>(n_docs) + 1) / (own + 0.5)), 0.0));
 }
 
 float Evidence::expected(std::uint32_t term) const {
     if (unit <= 0) return idf(term);
-    return term < mean_weights.size() ? mean_weights[term] : unit;
+    const float mean = term < mean_weights.size() ? mean_weights[term] : unit;
+    return mean > 0 && mean < kLargestMean ? mean : 0;
 }
 
 void QueryWords::begin(const Evidence& evidence, std::span<const std::uint32_t> words) {

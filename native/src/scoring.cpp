@@ -29,6 +29,7 @@ void Scorer::begin(const Model& model, std::span<const SegmentView> segments, co
     segments_ = segments;
     n_scored_ = 0;
     n_left_ = effort.budget;
+    n_reserved_ = 0;
     k_ = effort.k;
     refines_ = model.refine != nullptr && effort.depth > 0;
     weight_ = weight;

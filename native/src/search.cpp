@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace hi2 {
+namespace {
+
+// Weights stay below this, so that no score is infinite.
+constexpr float kLargestWeight = 1e30f;
+
+}  // namespace
 
 float Searcher::word_weight(const Model& model, const float* query, std::span<const std::uint32_t> clusters,
                             std::span<const std::uint32_t> words) {
@@ -19,13 +25,16 @@ std::span<const Hit> Searcher::search(const Model& model, std::span<const Segmen
                                       std::span<const std::uint32_t> words, const Effort& effort, SearchCost& cost) {
     float weight = 0;
     if (effort.lexical > 0 && model.evidence != nullptr && !words.empty()) {
-        weight = effort.lexical * word_weight(model, query, clusters, words);
+        weight = std::min(effort.lexical * word_weight(model, query, clusters, words), kLargestWeight);
         clusters = clusters.first(std::min(clusters.size(), effort.word_clusters));
     }
     admission_.begin(model, segments, query, clusters, terms, effort);
     scorer_.begin(model, segments, query, words, weight, effort);
+    std::size_t n_later = admission_.n_rarest();  // of the segments that follow
     for (std::uint32_t ordinal = 0; ordinal < segments.size(); ++ordinal) {
         admission_.open(ordinal);
+        n_later -= admission_.n_rarest(ordinal);
+        scorer_.reserve(n_later);
         if (scorer_.ranks_by_words()) {  // what the lists say must be known before a range is scored
             const std::span<const Doc> documents = admission_.documents();
             scorer_.use_lists(admission_.list_evidence());

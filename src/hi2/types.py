@@ -31,7 +31,7 @@ class Hits:
     scored. With ``group_by`` ``groups`` holds the group of every hit.
 
     A search that ranks by meaning and words returns both parts beside the scores: ``dense`` and ``lexical``. Either is
-    None where a search does not rank by it; the other is then the score.
+    None where a search does not rank by it; the other is then the score, unless ``rerank`` gave another.
 
     >>> import numpy as np
     >>> hits = Hits(np.array([7, 3]), np.array([0.9, 0.2], np.float32), n_scored=5, counts=2)

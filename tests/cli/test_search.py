@@ -93,4 +93,6 @@ def test_a_query_may_begin_with_a_sign(index):
     found = json.loads(run("search", index, "-bread flour water", "-k", 4, "-f", "jsonl", "--words").stdout)
     assert "d2" not in [hit["id"] for hit in found["hits"]]
     assert "d2" in run("explain", index, "-bread water", "d2", "--syntax").stdout
+    for text in ("-40", "-- a b", "- 40"):
+        assert len(json.loads(run("search", index, text, "-k", 2, "-f", "jsonl").stdout)["hits"]) == 2
     refused("No such option", "search", index, "-x")

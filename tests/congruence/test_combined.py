@@ -438,3 +438,20 @@ def test_a_query_of_length_zero_has_no_words_either(corpus, whole):
     hits = whole.search(np.zeros(40, np.float32), corpus.query_texts[0], k=5)
     assert not hits.scores.any()
     assert len(hits) == 5
+
+
+def test_a_lower_per_doc_finds_what_an_index_built_with_it_finds(english):
+    """Words rank too: a document that is no longer filed under a rare word is still a candidate by it."""
+    corpus, deep = english.corpus, english.build()
+    terms = hi2.BM25(per_doc=2, tokenizer="english")
+    parts = {**english.parts(), "terms": terms}
+    fitted = hi2.HybridIndex.build(corpus.vectors[:FITTED], corpus.texts[:FITTED], **parts).model.terms
+    shallow = english.build(terms=fitted)
+    for k in (1, 5, 40):
+        given = {"k": k, "clusters": 1}
+        ours, theirs = (
+            own.search(corpus.query_vectors, corpus.query_texts, **more, **given)
+            for own, more in ((deep, {"per_doc": 2}), (shallow, {}))
+        )
+        assert (ours.ids == theirs.ids).all()
+        np.testing.assert_array_equal(ours.n_scored, theirs.n_scored)

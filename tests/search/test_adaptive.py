@@ -196,3 +196,23 @@ def test_a_search_never_scores_more_than_its_budget(corpus):
                 bounded = index.search(vector, text, k=500, budget=budget, **setting)
                 assert bounded.n_scored <= min(budget, free.n_scored)
                 assert set(bounded.ids.tolist()) <= set(free.ids.tolist())
+
+
+@pytest.mark.parametrize("setting", [{"budget": 20}, {"budget": 200}, {"adaptive": 0.05}], ids=str)
+def test_a_document_is_found_by_its_rarest_word_whatever_is_expected_of_its_cluster(setting):
+    """In every segment, also where a budget ends before the segment is reached."""
+    random = np.random.default_rng(4)
+    vectors = random.standard_normal((1500, 16)).astype(np.float32)
+    texts = [" ".join(random.choice(["river", "stone", "cloud", "tree", "bird"], 9)) for _ in vectors]
+    index = hi2.HybridIndex.build(vectors[:1000], texts[:1000], clusters=hi2.KMeans(20))
+    marked = {1100 + 7 * i: f"ey{i}z" for i in range(30)}
+    for row, code in marked.items():
+        texts[row] += f" {code}"
+    index.add(vectors[1000:], texts[1000:], ids=list(range(1000, 1500)))
+    assert index.info()["n_segments"] > 1
+    for row, code in marked.items():
+        hits = index.search(-vectors[row], f"what is {code}", k=5, lexical=1.0, **setting)
+        assert row in hits.ids.tolist()
+        why = index.explain(-vectors[row], f"what is {code}", id=row, k=5, lexical=1.0, budget=setting.get("budget"))
+        assert why.outcome == "found"
+        assert any(match.opened and match.counts for match in why.terms) or why.noted_terms == (code,)

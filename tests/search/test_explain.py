@@ -69,10 +69,12 @@ def test_queries_without_terms_and_terms_without_documents_are_explained(index):
 def test_terms_beyond_per_doc_do_not_count(index):
     deep = index.explain(VECTORS[0], "sqlite database file", id="db", clusters=0)
     (second,) = [term for term in deep.terms if term.rank == 1]
-    why = index.explain(VECTORS[0], second.term, id="db", clusters=0, per_doc=1)
+    why = index.explain(VECTORS[0], second.term, id="db", clusters=0, per_doc=1, lexical=0)
     assert why.outcome == "no shared list"
     assert not why.terms[0].counts
     assert "beyond per_doc" in str(why)
+    rare = index.explain(VECTORS[0], second.term, id="db", clusters=0, per_doc=1)  # where words rank, rare ones do
+    assert (rare.outcome, rare.terms[0].counts) == ("found", True)
 
 
 def test_codec_refine_and_exact_scores_are_reported_separately(corpus):

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -48,6 +49,9 @@ class Admission {
 
     // Turns to segment `ordinal`: finds its ranges and lists, and prefetches the lists.
     void open(std::size_t ordinal);
+    // How many documents the rarest terms of a query that weighs its lists have at most: in all segments, and in one.
+    std::size_t n_rarest() const { return std::accumulate(n_rarest_.begin(), n_rarest_.end(), std::size_t{0}); }
+    std::size_t n_rarest(std::size_t ordinal) const { return n_rarest_[ordinal]; }
     // The ranges of the opened segment, to be scored with their dead documents left out.
     std::span<const ClusterRange> ranges() const { return ranges_; }
     // The documents of the opened segment that are in no range: under copies and terms, or given. Each comes once, and
@@ -67,6 +71,7 @@ class Admission {
     void collect_weighed_evidence();
     template <class Visit>
     void read_lists(const Lists& lists, bool rare, Visit&& visit) const;
+    void count_rarest();
     void clear();
 
     Centroids::Scratch scratch_;
@@ -83,6 +88,8 @@ class Admission {
     std::span<const std::uint32_t> words_;
     std::vector<float> term_scores_;
     std::vector<std::uint8_t> rare_;
+    std::vector<std::uint8_t> noted_;
+    std::vector<std::size_t> n_rarest_;  // by segment; 0 unless lists are weighed
     ListEvidence evidence_;
 
     std::size_t ordinal_ = 0;

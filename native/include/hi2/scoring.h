@@ -31,6 +31,8 @@ class Scorer {
                std::span<const std::uint32_t> words, float weight, const Effort& effort);
     // Whether the query ranks by words.
     bool ranks_by_words() const { return weight_ > 0; }
+    // Leaves room in the budget for so many documents of later segments, but for no more than half of what is left.
+    void reserve(std::size_t n) { n_reserved_ = std::min(n, n_left_ == Effort::kNoBudget ? 0 : n_left_ / 2); }
     // What the lists say of each document of the segment that is scored next.
     void use_lists(const ListEvidence& lists) {
         sums_ = lists.sums();
@@ -60,7 +62,7 @@ class Scorer {
     std::span<const Hit> finish_with_words();
     // How many of n documents may still be scored; they count as scored.
     std::size_t take(std::size_t n) {
-        n = std::min(n, n_left_);
+        n = std::min(n, n_left_ - n_reserved_);
         n_left_ -= n;
         n_scored_ += n;
         return n;
@@ -83,7 +85,8 @@ class Scorer {
     bool refines_ = false;
     std::size_t n_scored_ = 0;
     std::size_t n_left_ = 0;  // of the budget
-    float weight_ = 0;        // of the lexical score; 0: by dense scores alone
+    std::size_t n_reserved_ = 0;
+    float weight_ = 0;  // of the lexical score; 0: by dense scores alone
     QueryWords words_;
     const std::uint16_t* sums_ = nullptr;  // what the lists say, in units of this weight
     float unit_weight_ = 0;

@@ -6,6 +6,7 @@ with code 2; ``--debug`` shows the traceback.
 
 from __future__ import annotations
 
+import re
 import sys
 import traceback
 from io import TextIOWrapper
@@ -72,12 +73,18 @@ def _shared_options_first(arguments: list[str]) -> list[str]:
     return shared + [argument for argument in arguments[:end] if argument not in shared] + arguments[end:]
 
 
+#: A query that begins with a sign: "-40", "-40 degrees", "-mouse stem cells", "-- or not".
+_SIGNED_TEXT = re.compile(r"-\d|-[^-=]*\s|--\s")
+
+
 def _texts_as_texts(arguments: list[str]) -> list[str]:
-    """Return the arguments with a space before those that begin with a minus and are no option: "-40 degrees"."""
-    return [
-        f" {argument}" if argument.startswith("-") and argument[1:2] != "-" and " " in argument else argument
-        for argument in arguments
-    ]
+    """Return the arguments of a search with a space before a query that begins with a sign, which is no option."""
+    verb = next((argument for argument in arguments if not argument.startswith("-")), None)
+    if verb not in ("search", "explain"):
+        return arguments
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    texts = [f" {argument}" if _SIGNED_TEXT.match(argument) else argument for argument in arguments[:end]]
+    return texts + arguments[end:]
 
 
 def main() -> None:

@@ -93,6 +93,8 @@ def match_lists(
     held = set(query.terms[values > 0].tolist())
     rare = 0 if state.model.evidence is None else state.model.evidence.rare
     rare = min(rare, MIN_RARE) if effort.weighed else rare
+    # Opened however far the document is, and whatever the rank of the term in it.
+    whole = {term for term in opened if by_words and 0 < rare >= _frequency(state, term)}
     found: dict[str, list[str]] = {name: [] for name in ("query", "noted", "unfiled", "common", "skipped", "unmatched")}
     matches = []
     for own in query.words:
@@ -105,7 +107,7 @@ def match_lists(
             found["query"].append(own.word)
         part = not held.union(term for term, _ in filed).issuperset(own.terms)
         asked = [
-            TermMatch(own.word, rank, rank < effort.per_doc, term in reached, part)
+            TermMatch(own.word, rank, rank < effort.per_doc or term in whole, term in reached | whole, part)
             for term, rank in filed
             if term in opened
         ]
@@ -113,7 +115,7 @@ def match_lists(
             matches.append(min(asked, key=lambda match: (not match.counts, not match.opened, match.rank)))
         elif filed:
             found["skipped"].append(own.word)
-        elif by_words and any(_frequency(state, term) <= rare for term in own.terms if term in held & opened):
+        elif not (whole & held).isdisjoint(own.terms):
             found["noted"].append(own.word)
         elif any(_filed_somewhere(state, term) for term in own.terms):
             if not held.isdisjoint(own.terms):

@@ -290,7 +290,7 @@ def _read_evidence(meta: Mapping[str, Any], df: U32, arrays: Mapping[str, Array]
     if (numbers["unit"] > 0) != (means is not None) or set(meta) != {*Evidence.COUNTS, *numbers}:
         raise FormatError("The index is damaged: its evidence is neither of counts nor of weights.")
     n_docs, noted, rare = (_count(meta, name) for name in Evidence.COUNTS)
-    if not rare <= noted <= 2**31:
+    if not rare <= noted <= 2**31 or (noted and means is not None):
         raise FormatError(f"The index is damaged: it notes terms of {noted} documents, and rare ones of {rare}.")
     center = arrays["evidence_center.npy"]
     if center.shape != (dim,) or center.dtype != np.float32:
