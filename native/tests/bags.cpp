@@ -177,6 +177,7 @@ void alone(std::mt19937& random, std::uint64_t n_ranks) {
         for (const hi2::Simd level : hi2::kSimdLevels) {
             if (!hi2::has_simd(level)) continue;
             const hi2::Bags bags({offsets.data(), 40, 2}, blob.data(), bytes.size(), n_ranks, level);
+            const hi2::Bags::Head head = bags.head(0);
             std::vector<std::uint32_t> found(asked.size());
             bool finds = true;
             try {
@@ -193,6 +194,10 @@ void alone(std::mt19937& random, std::uint64_t n_ranks) {
                 continue;
             }
             CHECK(finds);
+            for (std::uint32_t rank = 0; rank < head.n_bits; ++rank)
+                CHECK((head.bits[rank >> 6] >> (rank & 63) & 1) ==
+                      (std::find(ranks.begin(), ranks.end(), rank) != ranks.end() ? 1u : 0u));
+            CHECK((head.n_bits > 0) == !ranks.empty());
             for (std::size_t i = 0; i < asked.size(); ++i) {
                 const auto at = std::find(ranks.begin(), ranks.end(), asked[i]);
                 CHECK(found[i] == (at == ranks.end() ? 0 : counts[static_cast<std::size_t>(at - ranks.begin())]));
@@ -201,10 +206,22 @@ void alone(std::mt19937& random, std::uint64_t n_ranks) {
     }
 }
 
+// The head of a bag of one byte, with any bytes in the padding.
+void head_at_the_end(std::mt19937& random) {
+    for (int round = 0; round < 2000; ++round) {
+        std::vector<std::uint8_t> blob(1 + hi2::kPadding);
+        for (std::uint8_t& byte : blob) byte = random() % 4 == 0 ? static_cast<std::uint8_t>(random()) : 0x80;
+        const std::vector<std::uint8_t> offsets = hi2::pack(std::vector<std::uint64_t>{0, 1}, 40);
+        const hi2::Bags bags({offsets.data(), 40, 2}, blob.data(), 1, 1u << 24);
+        CHECK(bags.head(0).n_bits == 0);
+    }
+}
+
 }  // namespace
 
 int main() {
     std::mt19937 random(5);
+    head_at_the_end(random);
     for (const std::uint64_t n_ranks : {1u, 7u, 256u, 257u, 4096u, 4097u, 30522u, 150000u, 1u << 24})
         round_trip(random, n_ranks);
     several_shapes(random);

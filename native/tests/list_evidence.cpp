@@ -75,11 +75,13 @@ int main() {
                 ++place;
                 if (terms.count(term) == 0) continue;
                 const bool rare = weighed ? evidence.is_rarest(term) : evidence.is_rare(term);
-                const bool by_note = effort.lexical > 0 && rare && (!filed || weighed);
-                admitted |= counts || by_note;
-                n_by_notes += by_note && !counts;
-                if (effort.lexical > 0 && (counts || by_note || (!filed && evidence.is_noted(term))))
-                    worth += evidence.expected(term);
+                const bool by_words = effort.lexical > 0;
+                const bool by_rare = by_words && rare;  // filed or noted, whatever per_doc is
+                admitted |= counts || by_rare;
+                n_by_notes += by_rare && !counts;
+                // Of a term that is not rare, lists beyond per_doc are read like notes, but none that are weighed.
+                const bool like_note = evidence.is_noted(term) && !(filed && weighed);
+                if (by_words && (counts || by_rare || like_note)) worth += evidence.expected(term);
             }
             CHECK((candidates.count(doc) > 0) == (admitted && hi2::is_alive(w.alive.data(), doc)));
             if (!candidates.count(doc)) continue;
