@@ -190,7 +190,7 @@ def limits(name: str, clusters: int, per_doc: int, refine: int) -> None:
     for segment, _ in index._index.state.snapshot.native:
         keys, own = segment.term_lengths()
         lengths[keys] += own
-    _, opened = model.terms.query_terms(data.test.texts, 32)
+    _, opened, _, _ = model.terms.query_terms(data.test.texts, 32)
     postings = info["bytes"]["terms"] / terms["n_postings"] * lengths[opened].sum() / len(pairs)
     read = {
         "codes": scored * model.codec.code_bytes,

@@ -244,6 +244,8 @@ def test_the_peers_benchmark_runs(data_folder, tmp_path):
     [
         ("unsupervised.py scifact", "codec loss"),
         ("scaling.py growth insuranceqa --sizes 2000 4000 --queries 10", "documents scored N^"),
+        ("identifiers.py scifact", "among ten"),
+        ("hybrid_steps.py scifact", "no candidates by rare words"),
         ("scaling.py limits insuranceqa", "bandwidth of one thread"),
         ("scaling.py synthetic 3000", "bytes per document"),
         ("control.py adapt scifact --limit 20", "a fixed setting needs"),
