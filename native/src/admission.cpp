@@ -3,6 +3,11 @@
 #include <numeric>
 
 namespace hi2 {
+namespace {
+
+constexpr std::uint32_t kAllRanks = ~std::uint32_t{0};  // a per_doc that leaves no posting out
+
+}  // namespace
 
 void Admission::begin(const Model& model, std::span<const SegmentView> segments, const float* query,
                       std::span<const std::uint32_t> clusters, std::span<const std::uint32_t> terms,
@@ -119,12 +124,13 @@ void Admission::collect() {
         has_postings_[t] = 1;
         // Where words rank, a document beyond per_doc is noted under a rare term, as in an index built with per_doc.
         const bool by_words = !term_scores_.empty();
-        const std::uint32_t counted = by_words && rare_[t] != 0 ? ~std::uint32_t{0} : per_doc_;
+        const std::uint32_t counted = by_words && rare_[t] != 0 ? kAllRanks : per_doc_;
         segment.terms.decode_chunks(lists_[t], [&](std::span<const Doc> docs, std::span<const std::uint32_t> ranks) {
             const auto counts = [&](std::size_t i) { return ranks[i] < counted; };
             add_docs(docs, counts);
             if (!by_words) return;
             evidence_.add(docs, evidence_.units(t), counts);
+            if (counted == kAllRanks) return;
             for (const std::uint32_t rank : ranks) beyond |= rank >= counted;
         });
     }

@@ -45,6 +45,8 @@ class Effort:
     #: The weight of words, and the spread of dense scores that it is relative to.
     lexical: float = 0.0
     spread: float = 0.0
+    #: Whether ``per_doc`` leaves no posting out.
+    all_ranks: bool = False
     #: How many candidates are scored by their words; None where this follows from k.
     candidates: int | None = None
 
@@ -75,7 +77,7 @@ class Effort:
             k=self.k,
             clusters=self.clusters,
             terms=self.terms,
-            per_doc=self.per_doc,
+            per_doc=2**32 - 1 if self.all_ranks else self.per_doc,
             depth=self.depth,
             benefit=self.benefit.array if self.weighed else None,
             cut=-math.inf if self.adaptive is None else log_odds(self.adaptive),
@@ -120,6 +122,7 @@ def resolve_effort(
         clusters=count("clusters", clusters, default_clusters),
         terms=n_terms,
         per_doc=n_per_doc,
+        all_ranks=n_per_doc >= model.per_doc > 0,
         depth=k * rounds if model.refine is not None else 0,
         budget=None if budget is None else min(integer("budget", budget, low=1), 2**62),
         adaptive=adaptive,
