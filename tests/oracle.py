@@ -72,11 +72,13 @@ class Words:
         return sum(self.idf(t) * (ALPHA + 1) * tf[t] / (tf[t] + norm) for t in own)
 
     def specificity(self, query: list[str]) -> float:
-        """Return how much less the words of a query count that are common."""
-        idf = np.array([self.idf(word) for word in dict.fromkeys(query) if self.df[word]])
+        """Return how much the words of a query count, by how rare they are."""
+        known = [word for word in dict.fromkeys(query) if self.df[word]]
+        idf = np.array([self.idf(word) for word in known])
         specific = min(5.0, 0.6 * math.log(self.n + 1))
-        share = min(1.0, float((idf**2).sum() / (specific * idf.sum()))) if idf.sum() > 0 else 1.0
-        return share * 5 / specific
+        mean = float((idf**2).sum() / idf.sum()) if idf.sum() > 0 else specific
+        points = self.n >= 1000 and any(self.df[word] == 1 for word in known)
+        return mean / specific * 5 / specific * (2 if points else 1)
 
 
 def spread(vectors: np.ndarray) -> float:

@@ -17,10 +17,13 @@ constexpr float kNear = 4;
 constexpr float kDoubtPower = 1.5f;
 // Weights are below this, unless the index is damaged.
 constexpr float kLargestMean = 1e32f;
-// Words of a query whose mean idf is at least this are specific: one document in 150 has them. In a small collection
-// the idf of all words is small.
+// The mean idf at which specificity is 1: of words that one document in 150 has. In a small collection the idf of all
+// words is small.
 constexpr float kSpecific = 5;
 constexpr float kSpecificShare = 0.6f;  // of ln(N + 1)
+// A word that one document has among so many points at it, such as a part number.
+constexpr std::uint64_t kManyDocuments = 1000;
+constexpr float kPointing = 2;
 
 float dot(const float* a, const float* b, std::size_t dim) {
     float product = 0;
@@ -67,15 +70,17 @@ float Evidence::specificity(std::span<const std::uint32_t> words) const {
     if (unit > 0) return 1;
     float sum = 0;
     float squares = 0;
+    bool points = false;
     for (const std::uint32_t word : words) {
         if (word >= df.size() || df[word] == 0) continue;
         const float own = idf(word);
         sum += own;
         squares += own * own;
+        points |= df[word] == 1 && n_docs >= kManyDocuments;
     }
     const float specific =
         std::min(kSpecific, kSpecificShare * std::log(static_cast<float>(std::max<std::uint64_t>(n_docs, 1)) + 1));
-    return (sum > 0 ? std::min(1.0f, squares / (sum * specific)) : 1) * kSpecific / specific;
+    return (sum > 0 ? squares / (sum * specific) : 1) * kSpecific / specific * (points ? kPointing : 1);
 }
 
 float Evidence::doubt(const float* query, float query_length, const float* anchor, std::size_t dim) const {

@@ -93,8 +93,8 @@ def test_a_weight_without_bags_is_refused_with_the_way_out(documents):
 
 
 def test_bags_of_some_more_candidates_than_hits_are_read(index):
-    depths = [resolve_effort(index.model, k=k).words_depth for k in (1, 100, 107, 108, 1000)]
-    assert depths == [120, 120, 120, 121, 1125]
+    depths = [resolve_effort(index.model, k=k).words_depth for k in (1, 99, 100, 101, 1000)]
+    assert depths == [112, 112, 112, 113, 1125]
 
 
 def test_arguments_take_precedence_over_a_profile(index):

@@ -301,8 +301,8 @@ def test_a_document_whose_words_were_not_read_is_explained(many, refine):
         assert id in index.search(query, text, k=why.larger_k, **settings).ids.tolist(), str(why)
         assert f"k={why.larger_k}" in str(why)
         if not why.rescored:
-            assert why.rank > why.n_candidates == 120
-            assert "the words of only the best 120 count" in str(why)
+            assert why.rank > why.n_candidates == 112
+            assert "the words of only the best 112 count" in str(why)
             assert abs(every.index(id) + 1 - why.rank) < 40  # all texts have these words
     assert kinds == {("found", True), ("outscored", True), ("outscored", False)}
 

@@ -160,6 +160,21 @@ def test_large_numbers_are_stored_and_read_again(tmp_path):
     assert np.isfinite(hi2.HybridIndex.open(tmp_path / "b").search(9e15 * signs[0], "red").scores).all()
 
 
+@pytest.mark.parametrize("n", [999, 1000])
+def test_a_word_of_a_single_document_of_many_counts_twice(n):
+    """In fewer documents many a plain word is in one only."""
+    documents = [["red", "blue" if i % 2 else "green", "rose" if i < 7 else "lily"] for i in range(n)]
+    documents[5].append("ky5120")
+    vectors = np.random.default_rng(3).standard_normal((n, 4)).astype(np.float32)
+    index = hi2.HybridIndex.build(vectors, [" ".join(words) for words in documents], terms=hi2.BM25(tokenizer="words"))
+    words = oracle.Words.fitted(documents)
+    weights = {}
+    for text in ("red", "rose", "ky5120", "red rose ky5120", "yellow", "red yellow"):
+        terms = index.model.terms.query_terms([text], 0)[3]
+        weights[text] = index.model.native.word_weight(vectors[0], terms) / words.specificity(text.split())
+    np.testing.assert_allclose(list(weights.values()), weights["red"], rtol=1e-4)
+
+
 # -- terms that a trained scorer chooses ------------------------------------------------------------------------------
 
 

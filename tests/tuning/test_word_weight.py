@@ -8,7 +8,7 @@ import pytest
 import hi2
 from hi2.evaluation.measures import Measure
 from hi2.search.effort import DEFAULT_LEXICAL
-from hi2.tuning.word_weight import WEIGHTS, choose, learn_weight, ndcg, weigh
+from hi2.tuning.word_weight import WEIGHTS, _caution, choose, learn_weight, ndcg, weigh
 
 DEFAULT = WEIGHTS.index(DEFAULT_LEXICAL)
 
@@ -44,6 +44,19 @@ def test_sixty_queries_move_the_weight_towards_the_best():
     assert (chosen < DEFAULT).mean() > 0.9
     chosen = np.array([choose(queries_like(peak(1.0, 0.8), 60, seed)) for seed in range(50)])
     assert (chosen > DEFAULT).mean() > 0.9
+
+
+def test_more_queries_need_less_caution():
+    """Two hundred queries show a difference that fifty do not: three quarters of a standard error."""
+    assert [_caution(n) for n in (20, 50, 72, 200, 5000)] == pytest.approx([1, 1, (50 / 72) ** 0.5, 0.5, 0.5])
+    better = WEIGHTS.index(1.0)
+    values = np.zeros((200, len(WEIGHTS)))
+    noise = np.tile([1.0, -1.0], 100)
+    for column in range(len(WEIGHTS)):
+        distance = abs(column - better)
+        values[:, column] = distance * (noise - 0.75 * noise.std(ddof=1) / 200**0.5)
+    assert choose(values[:50]) == DEFAULT
+    assert choose(values) != DEFAULT
 
 
 def test_words_that_gain_nothing_get_no_weight():

@@ -48,10 +48,11 @@ struct Evidence {
     // How much more words count for a query that is far from all documents: max(1, 4 / z)^1.5, where z ≥ 1 is how far
     // the cosine of query and anchor is above that of query and center.
     float doubt(const float* query, float query_length, const float* anchor, std::size_t dim) const;
-    // How much common words count, which embeddings know already: min(1, m / s) · 5 / s, where m is the mean idf of the
-    // words that the fitted documents have, each weighted by its idf, and s = min(5, 0.6 · ln(N + 1)), because the idf
-    // of all words is small in a small collection. 1 where weights were given. Words that were added later
-    // are left out: the score of a document must not change with other documents.
+    // How much the words of a query count; common ones are little news to embeddings: m / s · 5 / s, where m is the
+    // mean idf of the words that the fitted documents have, each weighted by its idf, and s = min(5, 0.6 · ln(N + 1)),
+    // because the idf of all words is small in a small collection. Twice that if a single document of 1,000 or more has
+    // one of the words. 1 where weights were given. Words that were added later are left out: the score of a document
+    // must not change with other documents.
     float specificity(std::span<const std::uint32_t> words) const;
 
     // The place of a term by falling df, equal ones by number. Words added later follow by number.

@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "hi2/types.h"
@@ -28,17 +29,39 @@ inline bool better(const Hit& a, const Hit& b) {
     return a.segment != b.segment ? a.segment < b.segment : a.row < b.row;
 }
 
+// The smallest and largest of at least one score, none of them NaN, in lanes that compilers turn into vectors.
+inline std::pair<float, float> range_of(std::span<const float> scores) {
+    constexpr std::size_t kLanes = 8;
+    std::array<float, kLanes> low;
+    std::array<float, kLanes> high;
+    low.fill(scores[0]);
+    high.fill(scores[0]);
+    std::size_t i = 0;
+    for (; i + kLanes <= scores.size(); i += kLanes)
+        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+            const float score = scores[i + lane];
+            low[lane] = score < low[lane] ? score : low[lane];
+            high[lane] = score > high[lane] ? score : high[lane];
+        }
+    for (; i < scores.size(); ++i) {
+        low[0] = std::min(low[0], scores[i]);
+        high[0] = std::max(high[0], scores[i]);
+    }
+    return {*std::min_element(low.begin(), low.end()), *std::max_element(high.begin(), high.end())};
+}
+
 // The k-th largest of more than k scores, none of them NaN; `sample` is scratch. A histogram leaves few scores to
 // compare with each other.
 inline float kth_largest(std::span<const float> scores, std::size_t k, std::vector<float>& sample) {
     constexpr std::size_t kBins = 256;
-    const auto [low, high] = std::minmax_element(scores.begin(), scores.end());
-    const float from = *low;
-    const float scale = (static_cast<float>(kBins) - 0.5f) / (*high - from);
-    if (*high == from) return from;
+    const auto [from, to] = range_of(scores);
+    if (to == from) return from;
+    const float scale = (static_cast<float>(kBins) - 0.5f) / (to - from);
     sample.clear();
-    if (std::isfinite(scale) && std::isfinite(*high - from)) {  // both ends finite, and their distance too
-        const auto bin = [&](float score) { return static_cast<std::size_t>((score - from) * scale); };
+    if (std::isfinite(scale) && std::isfinite(to - from)) {  // both ends finite, and their distance too
+        const auto bin = [from = from, scale](float score) {
+            return static_cast<std::uint32_t>(static_cast<std::int32_t>((score - from) * scale));
+        };
         std::array<std::uint32_t, kBins> counts{};
         for (const float score : scores) ++counts[bin(score)];
         std::size_t b = kBins - 1;

@@ -21,9 +21,9 @@ DEFAULT_REFINE = 4
 DEFAULT_LEXICAL = 0.3
 LARGEST_LEXICAL = 1e6
 #: The share of the default clusters that are opened where words rank too, and find what lies farther.
-CLUSTERS_WITH_WORDS = 0.75
+CLUSTERS_WITH_WORDS = 0.5
 #: The bags of this many candidates are read, or of an eighth more than there are hits: so 10 hits are the first of 100.
-WORDS_DEPTH = 120
+WORDS_DEPTH = 112
 
 
 @dataclass(frozen=True)

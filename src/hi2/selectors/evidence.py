@@ -12,10 +12,11 @@ document.
 a part number, of which vectors know nothing: max(1, 4 / z)^1.5, where z ≥ 1 is how many ``cosine_spread`` the cosine of
 the query and the anchor of its nearest cluster is above that of the query and the middle of the documents.
 
-``specificity`` is below 1 for a query of common words, which embeddings know already: min(1, m / s) · 5 / s, where m is
-the mean idf of its words, each weighted by its idf, and s = min(5, 0.6 · ln(N + 1)): in a small collection the idf of
-all words is small. Words that no document had at the fit are left out, so that scores do
-not change with the documents that are added.
+``specificity`` is small for a query of common words, which embeddings know already: m / s · 5 / s, where m is the mean
+idf of its words, each weighted by its idf, and s = min(5, 0.6 · ln(N + 1)): in a small collection the idf of all words
+is small. It is twice that where a single document has one of the words, among 1,000 or more: such a word points at its
+document. Words that no document had at the fit are left out, so that scores do not change with the documents that are
+added.
 """
 
 from __future__ import annotations
