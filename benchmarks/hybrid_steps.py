@@ -89,7 +89,7 @@ def main() -> None:
         dev, test = (Questions(folder, lists[part], queries, query_vectors) for part in ("dev", "test"))
         for analyzer in ANALYZERS:
             terms = hi2.BM25(tokenizer=analyzer)
-            index = hi2.HybridIndex.build(vectors, texts, ids=ids, terms=terms, progress=False)
+            index = hi2.HybridIndex.build(vectors, texts, ids=ids, terms=terms, keep_text=False, progress=False)
             size = index.info()["bytes_per_doc"]
             print(f"{name:12} {analyzer:10} lists alone (lexical=0)   {measure(index, test, lexical=0)}")
             print(f"{name:12} {analyzer:10} words rank too            {measure(index, test)}  {size:.0f} bytes")

@@ -232,7 +232,7 @@ def synthetic(n: int, dim: int = 128) -> None:
         path = Path(folder) / "index"
         start = time.perf_counter()
         words = hi2.BM25(tokenizer=hi2.WordTokenizer())
-        hi2.HybridIndex.build(vectors(), texts(), terms=words, path=path, progress=False).close()
+        hi2.HybridIndex.build(vectors(), texts(), terms=words, keep_text=False, path=path, progress=False).close()
         built = time.perf_counter() - start
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         start = time.perf_counter()

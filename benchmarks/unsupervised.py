@@ -84,7 +84,13 @@ def measure(name: str) -> dict:
     rows = [flat]
 
     index = hi2.HybridIndex.build(
-        vectors, texts, ids=ids, codec=hi2.Flat(), terms=hi2.BM25(tokenizer="wordpiece"), bags=False
+        vectors,
+        texts,
+        ids=ids,
+        codec=hi2.Flat(),
+        terms=hi2.BM25(tokenizer="wordpiece"),
+        keep_text=False,
+        bags=False,
     )
     hits = index.search(query_vectors, query_texts, k=K)
     rows.append(result_row("HI2 (defaults, Flat)", hits, relevant, exact, n_docs))
@@ -105,7 +111,14 @@ def measure(name: str) -> dict:
     rows.append(result_row("IVF with boundary copies, as many scored", copies, relevant, exact, n_docs))
     for codec in (hi2.OPQ(), hi2.OPQ(residual=True)):
         small = hi2.HybridIndex.build(
-            vectors, texts, ids=ids, codec=codec, clusters=index.model.clusters, terms=index.model.terms, bags=False
+            vectors,
+            texts,
+            ids=ids,
+            codec=codec,
+            clusters=index.model.clusters,
+            terms=index.model.terms,
+            keep_text=False,
+            bags=False,
         )
         rows.append(
             result_row(f"HI2 ({codec})", small.search(query_vectors, query_texts, k=K), relevant, exact, n_docs)
@@ -124,7 +137,9 @@ def build_cost(name: str) -> dict:
     vectors = Path(os.environ["HI2_DATA"]) / name / "minilm" / "corpus.npy"
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
-        hi2.HybridIndex.build(vectors, texts, ids=ids, codec=hi2.OPQ(), path=Path(folder) / "index").close()
+        hi2.HybridIndex.build(
+            vectors, texts, ids=ids, codec=hi2.OPQ(), keep_text=False, path=Path(folder) / "index"
+        ).close()
         built = time.perf_counter() - start
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         opens = []

@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +26,8 @@ def command_pages() -> dict[str, str]:
     for name, command in sorted(group.commands.items()):
         text, _, example = inspect.cleandoc(command.help or "").partition("\n\n")
         lines = [f"# hi2 {name}", "", " ".join(text.split()), ""]
-        for line in re.split(r" {3,}", example.replace("Examples: ", "").replace("Example: ", "").strip()):
-            if line:
+        for line in example.splitlines():
+            if line.startswith("hi2 "):
                 lines += ["```sh", line, "```", ""]
         lines += ["| argument or option | default | what it does |", "|---|---|---|"]
         for parameter in command.params:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import date
 
 LANGUAGES = ["de", "en", "fr", None]
+#: What an index of these payloads must declare.
+FREE = {"mixed": "other"}
 
 
 def payload_of(i):

@@ -74,6 +74,8 @@ def test_commands_of_the_pages_run(tmp_path, monkeypatch):
     Path("scifact").mkdir()
     for path in ("corpus.jsonl", "scifact/corpus.jsonl"):
         Path(path).write_text(lines)
+    Path("notes").mkdir()
+    Path("notes/horses.md").write_text("# Horses\n\nA horse eats grass and apples.")
     Path("new.jsonl").write_text(lines.replace("Hamlet", "Macbeth"))
     Path("q.jsonl").write_text(lines)
     Path("q.tsv").write_text("q1\twho wrote Hamlet\n")
@@ -245,6 +247,7 @@ def test_the_peers_benchmark_runs(data_folder, tmp_path):
         ("unsupervised.py scifact", "codec loss"),
         ("scaling.py growth insuranceqa --sizes 2000 4000 --queries 10", "documents scored N^"),
         ("identifiers.py scifact", "among ten"),
+        ("growth.py scifact --documents 2000", "at most 7 fsyncs"),
         ("hybrid_steps.py scifact", "no candidates by rare words"),
         ("scaling.py limits insuranceqa", "bandwidth of one thread"),
         ("scaling.py synthetic 3000", "bytes per document"),

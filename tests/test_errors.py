@@ -28,7 +28,7 @@ def test_an_error_is_also_what_it_resembles(kind, also):
 def test_an_invalid_parameter_names_itself_its_value_and_the_way_out():
     error = invalid("k", "an integer of at least 1", -3)
     assert isinstance(error, hi2.InvalidParameter)
-    assert str(error) == "The 'k' parameter must be an integer of at least 1. Got -3 instead."
+    assert str(error) == "The 'k' parameter must be an integer of at least 1. Got -3."
 
 
 def test_a_value_that_cannot_be_shown_is_named_by_its_type():
@@ -40,7 +40,7 @@ def test_a_value_that_cannot_be_shown_is_named_by_its_type():
     assert described([10**5000]) == "a list"
     assert described(Odd()) == "a Odd"
     assert described("it's") == '"it\'s"'
-    assert "Got a int instead" in str(invalid("k", "small", 10**5000))
+    assert "Got a int." in str(invalid("k", "small", 10**5000))
 
 
 def test_a_long_value_is_cut():

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 
+import numpy as np
 import pytest
 
 import hi2
@@ -38,7 +41,7 @@ def test_text_and_payload_are_stored_and_returned(small, corpus, tmp_path):
 
 
 def test_get_returns_only_the_id_when_nothing_is_stored(corpus):
-    index = hi2.HybridIndex.build(corpus.vectors[:5], corpus.texts[:5])
+    index = hi2.HybridIndex.build(corpus.vectors[:5], corpus.texts[:5], keep_text=False)
     assert index.get(2) == {"id": 2}
     with pytest.raises(hi2.InvalidParameter, match="'ids'"):
         index.get(9)
@@ -48,3 +51,61 @@ def test_repr_names_the_parts(corpus):
     index = hi2.HybridIndex.build(corpus.vectors[:50], corpus.texts[:50], codec=hi2.PQ(5))
     assert "50 documents" in repr(index)
     assert "PQ(subspaces=5" in repr(index)
+
+
+def test_an_id_of_the_wrong_type_names_both_types(small, corpus):
+    numbers = hi2.HybridIndex.build(np.eye(3), terms=None)
+    calls = [
+        (small, 3, "strings.*3, an integer"),
+        (numbers, "1", "integers.*'1', a string"),
+    ]
+    for index, id, said in calls:
+        for call in (
+            index.get,
+            index.delete,
+            lambda id, own=index: own.delete([id], missing_ok=True),
+            lambda id, own=index: own.explain(np.ones(own.dim), id=id),
+        ):
+            with pytest.raises(hi2.InvalidParameter, match=said):
+                call(id)
+        assert id not in index
+
+
+def test_a_search_in_an_event_loop_lets_other_tasks_run(small, corpus, monkeypatch):
+    asked, begun = (corpus.vectors[3], corpus.texts[3]), threading.Event()
+    release = threading.Event()
+
+    async def main():
+        hits = await small.asearch(*asked, k=5)
+        assert hits.ids.tolist() == small.search(*asked, k=5).ids.tolist()
+
+        def slow(self, *arguments, **options):
+            begun.set()
+            release.wait(30)
+
+        monkeypatch.setattr(hi2.HybridIndex, "search", slow)
+        task = asyncio.create_task(small.asearch(*asked))
+        while not begun.is_set():  # the loop is not blocked
+            await asyncio.sleep(0.001)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        release.set()
+
+    asyncio.run(main())
+
+
+@pytest.mark.slow
+def test_types_reach_a_users_program(tmp_path):
+    mypy = pytest.importorskip("mypy.api", reason="needs mypy")
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import hi2\n"
+        "hits = hi2.HybridIndex.open('x').search('a')\n"
+        "reveal_type(hits)\n"
+        "reveal_type(hits.to_dicts())\n"
+        "hi2.HybridIndex.open(3)\n"
+    )
+    out, _, _ = mypy.run([str(program), "--cache-dir", str(tmp_path / "cache"), "--follow-imports", "silent"])
+    assert 'Revealed type is "hi2.types.Hits"' in out
+    assert 'incompatible type "int"' in out

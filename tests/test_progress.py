@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import hi2
 from hi2.progress import Progress
 
 
@@ -40,3 +42,23 @@ def test_the_callers_own_object_is_used():
     own = Progress(False)
     assert Progress.of(own) is own
     assert Progress.of(False) is not Progress.of(False)
+
+
+def test_a_callable_is_told_the_steps_of_every_phase():
+    told = []
+    progress = Progress.of(lambda *step: told.append(step))
+    with progress.phase("read", 5) as report:
+        report(2)
+        report(3)
+    with progress.phase("write", None) as report:
+        report(1)
+    assert told == [("read", 0, 5), ("read", 2, 5), ("read", 5, 5), ("write", 0, None), ("write", 1, None)]
+
+
+def test_what_the_callable_raises_ends_the_work():
+    def stop(phase, done, total):
+        if phase == "file documents":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        hi2.HybridIndex.build(np.eye(3), terms=None, progress=stop)

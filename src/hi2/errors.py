@@ -18,6 +18,12 @@ class FormatError(Error):
     """A stored index is damaged, incomplete or not an index."""
 
 
+class NotFound(FormatError, FileNotFoundError):
+    """There is no index at a path."""
+
+    __str__ = Exception.__str__  # that of an OSError shows a number of the system
+
+
 class UnsupportedVersion(FormatError):
     """A stored index has a format version this release does not read."""
 
@@ -40,7 +46,7 @@ def invalid(name: str, must: str, got: object) -> InvalidParameter:
         shown = str(got)
     except Exception:  # an integer of thousands of digits has no text
         shown = described(got)
-    return InvalidParameter(f"The '{name}' parameter must be {must}. Got {shown} instead.")
+    return InvalidParameter(f"The '{name}' parameter must be {must}. Got {shown.rstrip(',. ')}.")
 
 
 def described(value: object) -> str:

@@ -1,10 +1,11 @@
-"""How far along is long work? Progress bars on a terminal, nothing elsewhere."""
+"""How far along is long work? Progress bars on a terminal, a callable of the caller's, or nothing."""
 
 from __future__ import annotations
 
+import inspect
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -19,27 +20,44 @@ class Phase(Protocol):
         ...
 
 
-class Progress:
-    """Reports phases of work; ``show=None`` shows them only where standard error is a terminal."""
+#: Is told the name of a phase, the steps done so far, and how many there are, None where that is not known.
+Told = Callable[[str, int, int | None], object]
 
-    def __init__(self, show: bool | None = None) -> None:
+
+class Progress:
+    """Reports phases of work; ``show=None`` shows them only where standard error is a terminal.
+
+    ``told`` is called instead with the name of the phase, the steps done and their number, at the beginning and after
+    every part of the work. What it raises ends the work.
+    """
+
+    def __init__(self, show: bool | None = None, told: Told | None = None) -> None:
         self._show = sys.stderr.isatty() if show is None else show
+        self._told = told
         self._bars: Any = None
         #: Seconds by phase; the time of a nested phase also counts in the outer one.
         self.seconds: dict[str, float] = {}
 
     @classmethod
-    def of(cls, progress: bool | Progress | None) -> Progress:
+    def of(cls, progress: AnyProgress) -> Progress:
         """Return the caller's own object, or a new one."""
-        if not isinstance(progress, (Progress, bool, type(None))):
-            raise invalid("progress", "True, False, None or a hi2 Progress", described(progress))
-        return progress if isinstance(progress, Progress) else cls(progress)
+        if isinstance(progress, Progress):
+            return progress
+        if isinstance(progress, (bool, type(None))):
+            return cls(progress)
+        if not _takes_three(progress):
+            must = "True, False, None or a callable of (phase, done, total)"
+            raise invalid("progress", must, described(progress))
+        return cls(False, progress)
 
     @contextmanager
     def phase(self, name: str, total: int | None) -> Iterator[Phase]:
         """Show a phase while the block runs; call the yielded function with the steps done."""
         start = time.perf_counter()
         try:
+            if self._told is not None:
+                yield _counted(self._told, name, total)
+                return
             if not self._show:
                 yield lambda steps: None
                 return
@@ -66,3 +84,28 @@ class Progress:
                 yield bars
             finally:
                 self._bars = None
+
+
+def _takes_three(value: Any) -> bool:
+    """Whether a value can be called with three arguments."""
+    try:
+        return callable(value) and bool(inspect.signature(value).bind("phase", 0, None))
+    except Exception:  # objects describe themselves, and raise what they like
+        return False
+
+
+#: What callers give as ``progress=``.
+AnyProgress = bool | Progress | Told | None
+
+
+def _counted(told: Told, name: str, total: int | None) -> Phase:
+    """Return what counts the steps of a phase and tells them."""
+    done = 0
+
+    def count(steps: int) -> None:
+        nonlocal done
+        done += steps
+        told(name, done, total)
+
+    count(0)
+    return count

@@ -124,7 +124,7 @@ REFUSED = {
     "a vector that is not finite": lambda index: index.add([[1, np.nan, 0]], ["gnu ibex"], ids=["x"]),
     "a text too many": lambda index: index.add(np.ones((1, 3)), ["gnu", "ibex"], ids=["x"]),
     "an interrupt": lambda index: index.add(np.ones((2, 3)), Interrupting(["gnu", "ibex"]), ids=["x", "y"]),
-    "bad payload": lambda index: index.add(np.ones((1, 3)), ["gnu"], ids=["x"], payload=[{"n": float("nan")}]),
+    "bad payload": lambda index: index.add(np.ones((1, 3)), ["gnu"], ids=["x"], payload=[{"n": float("inf")}]),
     "an upsert": lambda index: index.upsert([[1, np.inf, 0]], ["gnu ibex"], ids=["a"]),
 }
 

@@ -72,7 +72,7 @@ def test_term_weights_replace_counts():
     rows = [{"river": 2.0, "boat": 0.5}, {"boat": 3.0}]
     index = hi2.HybridIndex.build(np.eye(2), term_weights=rows, clusters=None)
     assert isinstance(index.model.terms.spec, hi2.TermWeights)
-    assert index.search(np.eye(2)[0], "river").ids.tolist() == [0]
+    assert index.search(np.eye(2)[0], "river", clusters=0).ids.tolist() == [0]
 
 
 def test_a_build_in_memory_and_on_disk_give_the_same_index(corpus, tmp_path):

@@ -29,7 +29,7 @@ def documents(begin: int, end: int) -> tuple[np.ndarray, list[str], list[str]]:
 
 def build(folder) -> None:
     vectors, texts, ids = documents(0, 20)
-    hi2.HybridIndex.build(vectors, texts, ids=ids, keep_text=True, path=folder).close()
+    hi2.HybridIndex.build(vectors, texts, ids=ids, codec=hi2.Flat(), path=folder).close()
 
 
 def write_until_killed(folder, report: int) -> None:
@@ -310,7 +310,7 @@ def test_a_full_disk_can_be_freed_by_deleting(tmp_path):
     assert size() < 0.7 * before
 
 
-def test_an_index_of_many_columns_and_segments_needs_few_descriptors(tmp_path):
+def test_an_index_of_many_columns_and_segments_needs_few_descriptors(tmp_path, monkeypatch):
     """20 string columns and 5 segments have 300 files; a process may have as few as 64 of them open."""
     vectors = np.stack([np.cos(np.arange(1, 9) * (i + 1)) for i in range(200)]).astype(np.float32)
     payload = [{f"column{j}": f"value {i % 7}" for j in range(20)} for i in range(200)]
@@ -320,6 +320,7 @@ def test_an_index_of_many_columns_and_segments_needs_few_descriptors(tmp_path):
         sizes = [100, 50, 20, 20, 10]
         with hi2.HybridIndex.build(vectors[:100], terms=None, payload=payload[:100], path=tmp_path / "a") as index:
             begin = 100
+            monkeypatch.setattr("hi2.changes.commit.SMALL_SEGMENT", 0)  # many files, not one
             for size in sizes[1:]:
                 index.add(vectors[begin : begin + size], payload=payload[begin : begin + size])
                 begin += size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import threading
 
 import numpy as np
@@ -90,3 +91,49 @@ def test_a_forked_child_can_change_its_copy_while_another_thread_of_its_parent_c
     with small._index.changing():  # the thread that forks is inside a change itself
         assert in_child(change) == 0
     assert small.get(corpus.ids[:1])[0]["text"] == corpus.texts[0]
+
+
+def test_a_path_without_an_index_is_a_missing_file_too(tmp_path):
+    with pytest.raises(FileNotFoundError, match="is not a hi2 index: there is no such folder") as raised:
+        hi2.HybridIndex.open(tmp_path / "nowhere")
+    assert isinstance(raised.value, hi2.NotFound)
+    assert isinstance(raised.value, hi2.Error)
+    assert str(tmp_path / "nowhere") in str(raised.value)
+    assert pickle.loads(pickle.dumps(raised.value)).args == raised.value.args
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(hi2.FormatError, match="it is a file") as raised:
+        hi2.HybridIndex.open(tmp_path / "file")
+    assert not isinstance(raised.value, FileNotFoundError)
+
+
+def test_an_opened_index_is_pickled_by_its_path(small, corpus, tmp_path):
+    small.save(tmp_path / "a")
+    for mode, mmap in (("r", True), ("r", False), ("w", True)):
+        with hi2.HybridIndex.open(tmp_path / "a", mode, mmap=mmap) as opened:
+            again = pickle.loads(pickle.dumps(opened))
+            assert again._index.mmap == mmap
+            found = again.search(corpus.vectors[3], corpus.texts[3], k=5)
+            assert found.ids.tolist() == opened.search(corpus.vectors[3], corpus.texts[3], k=5).ids.tolist()
+            with pytest.raises(hi2.ReadOnly):
+                again.delete(corpus.ids[0])
+
+
+def test_an_index_with_an_encoder_is_pickled_with_it(tmp_path):
+    encoder = hi2.StaticEncoder()
+    hi2.HybridIndex.build(texts=["red apple", "green pear"], encoder=encoder, path=tmp_path / "a").close()
+    again = pickle.loads(pickle.dumps(hi2.HybridIndex.open(tmp_path / "a", encoder=encoder)))
+    assert again.search("pears", k=1).ids.tolist() == [1]
+    copied = pickle.loads(pickle.dumps(encoder))
+    assert np.array_equal(copied(["red apple"]), encoder(["red apple"]))
+
+
+def test_what_is_not_on_disk_is_not_pickled(small, corpus, tmp_path):
+    with pytest.raises(hi2.Error, match=r"save\(path\)"):
+        pickle.dumps(small)
+    small.save(tmp_path / "a")
+    with hi2.HybridIndex.open(tmp_path / "a", "w") as writer:
+        writer.delete(corpus.ids[0])
+        with pytest.raises(hi2.Error, match=r"commit\(\)"):
+            pickle.dumps(writer)
+        writer.commit()
+        assert len(pickle.loads(pickle.dumps(writer))) == 59

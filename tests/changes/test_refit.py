@@ -53,7 +53,7 @@ def test_term_lists_are_filed_again_from_the_stored_texts(index, corpus, tmp_pat
 
 def test_texts_that_are_not_stored_must_be_given(index, corpus):
     parts = Parts(built_with(index, corpus, terms=hi2.BM25(per_doc=3)).model)
-    bare = built_with(index, corpus)
+    bare = built_with(index, corpus, keep_text=False)
     with pytest.raises(hi2.InvalidParameter, match="keep_text=True"):
         bare.refit(parts)
     same_answers(bare.refit(parts, texts=corpus.texts[:200]), index.refit(parts), corpus)

@@ -10,7 +10,7 @@ from commands import refused, run
 
 def test_add_delete_merge_info_verify(index, tmp_path):
     (tmp_path / "more.tsv").write_text("d5\tA history of the steam locomotive\nd1\tHamlet again\n")
-    refused("upsert", "add", index, tmp_path / "more.tsv")
+    refused("--replace", "add", index, tmp_path / "more.tsv")
     assert "5 in" in run("add", index, tmp_path / "more.tsv", "--replace").stdout
     assert "1 documents deleted" in run("delete", index, "d2").stdout
     refused("'d2'", "delete", index, "d2")

@@ -83,7 +83,7 @@ def test_bad_input_of_a_build_is_refused(corpus_file, tmp_path):
     (tmp_path / "cut.jsonl.xz").write_bytes(lzma.compress(b'{"id": "a", "text": "b"}\n\n\n')[:-20])
     refused("cut.jsonl.xz, after line", "build", tmp_path / "cut.jsonl.xz", "-o", tmp_path / "a")
     np.save(tmp_path / "v.npy", np.eye(3))
-    refused("one entry a vector (3)", "build", corpus_file, "-o", tmp_path / "a", "--vectors", tmp_path / "v.npy")
+    refused("one entry per vector (3)", "build", corpus_file, "-o", tmp_path / "a", "--vectors", tmp_path / "v.npy")
     (tmp_path / "there").mkdir()
     refused("does not exist yet", "build", corpus_file, "-o", tmp_path / "there")
     assert not (tmp_path / "a").exists()

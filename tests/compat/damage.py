@@ -12,7 +12,7 @@ import numpy as np
 
 import hi2
 from compat.make_index import queries
-from hi2.store.arrays import npy_header
+from hi2.store.arrays import PACK, npy_header
 from rewriting import write_manifest
 
 
@@ -78,10 +78,10 @@ def named_files(folder: Path) -> list[Path]:
     manifest = json.loads((folder / "manifest.json").read_text())
     files = [folder / "manifest.json", *(folder / own["file"] for own in drift_files(manifest))]
     for part in (manifest["model"], *manifest["segments"]):
-        files += [folder / part["folder"] / name for name in part["files"]]
+        files += [folder / part["folder"] / (PACK if "at" in own else name) for name, own in part["files"].items()]
         if part.get("alive"):
             files.append(folder / part["folder"] / part["alive"]["file"])
-    return sorted(files)
+    return sorted(set(files))
 
 
 def drift_files(manifest: dict[str, Any]) -> list[dict[str, Any]]:

@@ -1,8 +1,8 @@
 """Make the small index of the current format version that is kept as test data.
 
-    python tests/compat/make_index.py tests/compat/data/v3
+    python tests/compat/make_index.py tests/compat/data/v4
 
-Run it once per format version and commit the folder. Never run it again for an old version. ``v3.expected.json`` next
+Run it once per format version and commit the folder. Never run it again for an old version. ``v4.expected.json`` next
 to the folder holds what searches must find in the index.
 """
 
@@ -12,6 +12,7 @@ import json
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from tokenizers import Tokenizer, models, pre_tokenizers
@@ -56,10 +57,16 @@ def documents() -> tuple[np.ndarray, list[str]]:
     return vectors, texts
 
 
-def small_index(path: Path, tokenizer: Any = "english") -> hi2.HybridIndex:
+def payload(i: int) -> dict[str, Any]:
+    """The payload of a document: every second has an object and a list of numbers."""
+    return {"n": i} if i % 2 else {"n": i, "at": {"x": f"place {i % 3}"}, "marks": [i % 5, 0.5]}
+
+
+def small_index(path: Path, tokenizer: Any = "english", *, packed: bool = True) -> hi2.HybridIndex:
     """Build an index with clusters, copies, terms, notes, bags, residual codes, a refine store, string ids, payload.
 
-    Documents were added, which brought new words, and some were deleted.
+    Documents were added, which brought new words, and some were deleted. Those that were added are in one file unless
+    ``packed`` is False.
     """
     vectors, texts = documents()
     index = hi2.HybridIndex.build(
@@ -70,16 +77,16 @@ def small_index(path: Path, tokenizer: Any = "english") -> hi2.HybridIndex:
         terms=hi2.BM25(per_doc=5, tokenizer=tokenizer),
         codec=hi2.OPQ(subspaces=4, bits=4, residual=True),
         refine=hi2.Flat(),
-        payload=[{"n": i} for i in range(60)],
-        keep_text=True,
+        payload=[payload(i) for i in range(60)],
         path=path,
         threads=1,
     )
     index.add(
-        vectors[60:], texts[60:], ids=[f"doc-{i}" for i in range(60, 80)], payload=[{"n": i} for i in range(60, 80)]
+        vectors[60:], texts[60:], ids=[f"doc-{i}" for i in range(60, 80)], payload=[payload(i) for i in range(60, 80)]
     )
     index.delete([f"doc-{i}" for i in range(0, 80, 9)])
-    index.commit()
+    with patch("hi2.changes.commit.SMALL_SEGMENT", 10**6 if packed else 0):
+        index.commit()
     return index
 
 

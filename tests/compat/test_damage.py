@@ -30,9 +30,18 @@ def whole(tmp_path_factory) -> Path:
     return folder
 
 
-def test_an_intact_index_is_not_reported_as_damaged(whole):
-    assert not use(whole)
-    assert not use(whole, mmap=False)
+@pytest.fixture(scope="module")
+def apart(tmp_path_factory) -> Path:
+    """The same index, every array in a file of its own."""
+    folder = tmp_path_factory.mktemp("apart") / "index"
+    small_index(folder, packed=False).close()
+    return folder
+
+
+def test_an_intact_index_is_not_reported_as_damaged(whole, apart):
+    for folder in (whole, apart):
+        assert not use(folder)
+        assert not use(folder, mmap=False)
 
 
 def test_damage_to_any_file_is_found(whole, tmp_path):
@@ -99,13 +108,13 @@ def test_thousands_of_random_changes_to_files_are_found(whole, tmp_path):
 
 
 @pytest.mark.slow
-def test_damaged_arrays_with_matching_checksums_do_not_crash(whole, tmp_path):
+def test_damaged_arrays_with_matching_checksums_do_not_crash(apart, tmp_path):
     """The checksums in the manifest match the damaged bytes. Native code must still stay in bounds."""
     import hashlib
 
     rng = np.random.default_rng(1)
     folder = tmp_path / "index"
-    shutil.copytree(whole, folder)
+    shutil.copytree(apart, folder)
     manifest_path = folder / "manifest.json"
     original = manifest_path.read_bytes()
     manifest = json.loads(original)

@@ -15,7 +15,7 @@ from hi2.evaluation.peers.trained import Trained
 pytestmark = pytest.mark.slow
 
 EXTRAS = {"usearch": "usearch", "ScaNN": "scann"} | dict.fromkeys(
-    ["BM25", "DocT5", "BM25, rescored", "LADR", *(name for name in PEERS if "(BM25," in name)], "bm25s"
+    ["BM25", "DocT5", "BM25 rescored", "LADR", *(name for name in PEERS if "(BM25," in name)], "bm25s"
 )
 EXTRAS |= dict.fromkeys(["DeepCT", "UniCOIL", "DistilSPLADE"], "seismic")
 

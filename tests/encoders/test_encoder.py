@@ -52,14 +52,12 @@ def test_small_numerical_differences_are_accepted():
 def test_bad_arguments_are_refused(corpus, static):
     with pytest.raises(hi2.InvalidParameter, match=r"'vectors'.*encoder"):
         hi2.HybridIndex.build(texts=corpus.texts)
-    with pytest.raises(hi2.InvalidParameter, match=r"'vectors'.*encoder"):
-        hi2.HybridIndex.build(encoder=static)
     with pytest.raises(hi2.InvalidParameter, match=r"'encoder'.*shape \(1,\)"):
         hi2.HybridIndex.build(texts=["a"], encoder=lambda texts: np.zeros(1))
     with pytest.raises(hi2.InvalidParameter, match=r"'encoder'.*dimension 40"):
         hi2.HybridIndex.build(corpus.vectors, corpus.texts, encoder=static)
     with pytest.raises(hi2.InvalidParameter, match=r"'texts'.*at least one"):
-        hi2.HybridIndex.build(texts=[], encoder=static)
+        hi2.HybridIndex.build(texts=iter([]), encoder=static)
     index = hi2.HybridIndex.build(corpus.vectors, corpus.texts, bags=False)
     with pytest.raises(hi2.InvalidParameter, match=r"'vectors'.*no encoder"):
         index.search("text alone")

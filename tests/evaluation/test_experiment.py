@@ -42,10 +42,10 @@ def test_an_experiment_resumes_and_tests_its_systems(task, tmp_path, monkeypatch
 
 def test_bm25_rescores_as_many_documents_as_hi2_scores(task, tmp_path):
     pytest.importorskip("bm25s", reason="needs the extra 'lab'")
-    plan = Plan("mine", "Mine", "points", ["BM25, rescored", "hi2"], ["R@100"], against="hi2")
+    plan = Plan("mine", "Mine", "points", ["BM25 rescored", "hi2"], ["R@100"], against="hi2")
     lines = measured(plan, task, Results(tmp_path), Inputs(), SILENT)
     rescored, own = (line for line in lines if line["system"] != "Flat")
-    assert (rescored["system"], own["system"]) == ("BM25, rescored", "hi2")
+    assert (rescored["system"], own["system"]) == ("BM25 rescored", "hi2")
     assert rescored["setting"] == {"n": max(100, round(own["scored_tuning"]))}
 
 
@@ -110,7 +110,7 @@ QUALITY = Plan(
     "words",
     "Words",
     "quality",
-    ["BM25", "RRF (BM25, HNSW32)", "convex (BM25, Flat)", "hi2 Flat"],
+    ["BM25", "RRF (BM25 + HNSW32)", "convex (BM25 + Flat)", "hi2 Flat"],
     ["nDCG@10", "R@100"],
     against="hi2 Flat",
     settings={"hi2 Flat": [{"clusters": [2, 8], "per_doc": 7}]},
@@ -163,7 +163,7 @@ def test_a_graph_inside_a_fusion_searches_at_the_goal_that_the_graph_alone_reach
     pytest.importorskip("scipy", reason="needs the extra 'lab'")
     pytest.importorskip("bm25s", reason="needs the extra 'lab'")
     lines = measured(QUALITY, task, Results(tmp_path), Inputs(), SILENT)
-    (fused,) = (line for line in lines if line["system"] == "RRF (BM25, HNSW32)")
+    (fused,) = (line for line in lines if line["system"] == "RRF (BM25 + HNSW32)")
     flat = trial.Trial.build(Inputs().system("Flat", task), task, threads=1)
     graph = trial.Trial.build(Inputs().system("faiss HNSW32", task), task, threads=1)
     questions = graph.tuning_questions

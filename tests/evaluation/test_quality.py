@@ -71,7 +71,7 @@ def test_given_settings_replace_the_sweep(skipping):
 def test_the_best_weight_of_a_fusion_is_found(task):
     """The relevant documents are the nearest ones, so the more weight vectors have, the better."""
     pytest.importorskip("bm25s", reason="needs the extra 'lab'")
-    trial = Trial.build(Inputs().system("convex (BM25, Flat)", task), task, threads=1)
+    trial = Trial.build(Inputs().system("convex (BM25 + Flat)", task), task, threads=1)
     tried = {one.setting["w"]: one.value for one in choose_setting(trial, NDCG).tried}
     assert max(tried, key=tried.get) == 0.9
     assert tried[0.9] > tried[0.5] > tried[0.1]
@@ -79,7 +79,7 @@ def test_the_best_weight_of_a_fusion_is_found(task):
 
 def test_given_settings_of_a_fusion_keep_the_setting_of_its_part(task):
     pytest.importorskip("bm25s", reason="needs the extra 'lab'")
-    trial = Trial.build(Inputs().system("RRF (BM25, HNSW32)", task), task, threads=1)
+    trial = Trial.build(Inputs().system("RRF (BM25 + HNSW32)", task), task, threads=1)
     part = trial.tune_part(0.5)
     chosen = choose_setting(trial, NDCG, [{"depth": 20, "constant": 3}])
     assert chosen.setting == {"depth": 20, "constant": 3, **part}

@@ -99,7 +99,7 @@ def test_a_report_of_systems_at_their_best_says_how_they_were_chosen(task, tmp_p
     pytest.importorskip("scipy", reason="needs the extra 'lab'")
     pytest.importorskip("matplotlib", reason="needs the extra 'lab'")
     pytest.importorskip("bm25s", reason="needs the extra 'lab'")
-    systems = ["BM25", "convex (BM25, HNSW32)", "hi2 Flat"]
+    systems = ["BM25", "convex (BM25 + HNSW32)", "hi2 Flat"]
     plan = Plan("mine", "Mine", "quality", systems, ["nDCG@10", "R@100"], against="hi2 Flat")
     lines = measured(plan, task, Results(tmp_path), Inputs(), SILENT)
     page = write_report(plan, lines, tmp_path).read_text()

@@ -27,7 +27,7 @@ def test_an_outcome_agrees_with_the_measures(task):
 
 def test_a_system_without_batch_search_has_no_throughput(task):
     pytest.importorskip("bm25s", reason="needs the extra 'lab'")
-    fused = trial.Trial.build(Inputs().system("RRF (BM25, Flat)", task), task, threads=1)
+    fused = trial.Trial.build(Inputs().system("RRF (BM25 + Flat)", task), task, threads=1)
     setting = {"depth": 100, "constant": 60}
     outcome = fused.measure(setting, [Measure("R", 100)], fused.rows(task.test, setting, 100))
     assert outcome.throughput is None
@@ -81,7 +81,7 @@ def test_questions_that_were_timed_are_not_searched_again(task, monkeypatch):
 
 def test_a_part_is_tuned_by_itself_on_the_tuning_questions(task, monkeypatch):
     pytest.importorskip("bm25s", reason="needs the extra 'lab'")
-    one = trial.Trial.build(Inputs().system("convex (BM25, HNSW32)", task), task, threads=1)
+    one = trial.Trial.build(Inputs().system("convex (BM25 + HNSW32)", task), task, threads=1)
     part, asked = one.peer.part.peer, []
     sweep = [{"efSearch": 100}, {"efSearch": 2000}]
     search = part.search
@@ -94,13 +94,13 @@ def test_a_part_is_tuned_by_itself_on_the_tuning_questions(task, monkeypatch):
     asked.clear()
     assert one.tune_part(0.0) == chosen
     assert asked == []
-    flat = trial.Trial.build(Inputs().system("convex (BM25, Flat)", task), task, threads=1)
+    flat = trial.Trial.build(Inputs().system("convex (BM25 + Flat)", task), task, threads=1)
     assert flat.tune_part(0.9) == {}
 
 
 def test_a_part_takes_the_setting_that_reaches_the_goal(task, monkeypatch):
     pytest.importorskip("bm25s", reason="needs the extra 'lab'")
-    one = trial.Trial.build(Inputs().system("RRF (BM25, HNSW32)", task), task, threads=1)
+    one = trial.Trial.build(Inputs().system("RRF (BM25 + HNSW32)", task), task, threads=1)
     monkeypatch.setattr(one.peer.part.peer, "sweep", lambda: [{"efSearch": n} for n in (1, 2000)])
     narrow = one.peer.part.peer.search
     # faiss searches with at least k candidates, so a narrow search is one that returns few.

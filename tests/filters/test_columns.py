@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hi2
+import hi2.filters.parser
 from hi2.errors import InvalidParameter
 from hi2.filters.columns import MAX_COLUMNS, MAX_KNOWN_KEYS, Columns, kind_of, plain
-from payloads import payload_of
+from payloads import FREE, payload_of
 from work import instructions
 
 VECTORS = np.eye(3, dtype=np.float32)
@@ -23,7 +24,7 @@ TEXTS = ["one", "two", "three"]
 def test_columns_on_disk_equal_those_of_the_stored_payload(tmp_path):
     vectors, texts = np.random.default_rng(5).standard_normal((300, 24)), [f"word{i % 50}" for i in range(300)]
     payload = [payload_of(i) for i in range(300)]
-    index = hi2.HybridIndex.build(vectors, texts, payload=payload, progress=False)
+    index = hi2.HybridIndex.build(vectors, texts, payload=payload, columns=FREE, progress=False)
     index.save(tmp_path / "a.hi2")
     made = index._index.state.snapshot.segments[0].segment
     read = hi2.HybridIndex.open(tmp_path / "a.hi2")._index.state.snapshot.segments[0].segment
@@ -68,7 +69,7 @@ def test_the_columns_of_any_payload_can_be_read_back(rows):
         if column.kind in ("other", "tags"):
             continue
         for row, own in enumerate(rows):
-            expected = own.get(name)
+            expected = own.get(name) if own.get(name) != [] else None
             found = column.value(int(docs[row]))
             assert found == (float(expected) if column.kind == "float" and expected is not None else expected)
 
@@ -78,7 +79,7 @@ def numbered(begin, end):
 
 
 def test_a_key_beyond_the_first_256_is_stored_but_is_no_column(tmp_path):
-    payload = [{**numbered(0, 1500), "nested": {}}, {"k299": 1}]
+    payload = [{**numbered(0, 1500), "nested": [{}]}, {"k299": 1}]
     hi2.HybridIndex.build(VECTORS[:2], TEXTS[:2], payload=payload, path=tmp_path / "a", progress=False).close()
     index = hi2.HybridIndex.open(tmp_path / "a")
     assert index.get(0)["payload"] == payload[0]
@@ -100,7 +101,9 @@ def test_a_key_beyond_the_first_256_is_stored_but_is_no_column(tmp_path):
 
 
 def test_keys_of_several_types_take_no_file():
-    columns = Columns.of_lines([b'{"payload": {"a": 1, "b": {}, "c": "x"}}', b'{"payload": {"a": "x"}}'], np.arange(2))
+    columns = Columns.of_lines(
+        [b'{"payload": {"a": 1, "b": [{}], "c": "x"}}', b'{"payload": {"a": "x"}}'], np.arange(2)
+    )
     assert set(columns.arrays()) == {"columns.json", "column_2.npy", "column_2_ends.npy", "column_2_words.npy"}
     again = Columns.read(columns.arrays(), 2)
     assert [(own.name, own.kind) for own in again.by_name.values()] == [("a", "other"), ("b", "other"), ("c", "str")]
@@ -149,7 +152,7 @@ def test_of_very_many_keys_only_some_are_known_by_name():
 
 def test_columns_of_format_version_1_are_read():
     """That version lists every key, and has an empty array for those that cannot be filtered on."""
-    rows = [{**numbered(0, 255), "odd": {}, "later": 1, "last": 2}]
+    rows = [{**numbered(0, 255), "odd": [{}], "later": 1, "last": 2}]
     columns = Columns.of_payloads(rows, np.arange(1))
     stored = columns.arrays()
     listed = [*json.loads(stored["columns.json"].tobytes())["columns"]]
@@ -225,7 +228,7 @@ def columns_of(*values):
 def test_integers_and_floats_mix_and_other_kinds_do_not():
     assert columns_of(1, 2.5, None, 3).by_name["a"].values.tolist()[:2] == [1.0, 2.5]
     assert columns_of(2.5, 1).by_name["a"].kind == "float"
-    for values in ((1, "a"), (True, 1), ("a", ["a"]), (1, {})):
+    for values in ((1, "a"), (True, 1), ("a", ["a"]), (1, [{}]), ([1], ["a"])):
         assert columns_of(*values).by_name["a"].kind == "other"
     assert not columns_of(None, None).by_name
 
@@ -286,3 +289,69 @@ def test_damaged_columns_are_refused(change):
     Columns.read(stored, 3)
     with pytest.raises(hi2.FormatError, match="payload columns cannot be read"):
         Columns.read(damaged, 3)
+
+
+# -- objects and lists ------------------------------------------------------------------------------------------------
+
+
+NESTED = [
+    {"author": {"name": "Ada", "born": {"year": 1815}}, "a.b": 1, "marks": [1, 2.5], "odd key": {"x y": True}},
+    {"author": {"name": "Bo"}, "a": {"b": 2}, "marks": [], "odd key": {"x y": False}},
+    {"author": None, "marks": [2], "a.b": 3},
+]
+
+
+@pytest.fixture(params=["memory", "mapped"])
+def nested(request, tmp_path):
+    index = hi2.HybridIndex.build(VECTORS, TEXTS, payload=NESTED, progress=False)
+    if request.param == "memory":
+        return index
+    index.save(tmp_path / "a")
+    opened = hi2.HybridIndex.open(tmp_path / "a")
+    opened.verify()
+    return opened
+
+
+@pytest.mark.parametrize(
+    ("filter", "expected"),
+    [
+        ("author.name == 'Ada'", [0]),
+        ("author.born.year < 1900", [0]),
+        ("author.name exists", [0, 1]),
+        ("not author.born.year exists", [1, 2]),
+        ("a.b == 2", [1]),
+        ("`a.b` >= 1", [0, 2]),
+        ("`odd key`.`x y`", [0]),
+        ("marks contains 2", [2]),
+        ("marks contains 2.5", [0]),
+        ("marks in (1, 2)", [0, 2]),
+        ("2.5 in marks", [0]),
+        ("marks exists", [0, 2]),
+    ],
+)
+def test_paths_and_lists_can_be_filtered_on(nested, filter, expected):
+    assert nested.ids(filter=filter) == expected
+    assert nested.ids(filter=str(hi2.filters.parser.parse(filter))) == expected
+
+
+def test_paths_in_python_and_for_groups(nested):
+    assert nested.ids(filter=hi2.column("author.name") == "Bo") == [1]
+    assert nested.ids(filter=hi2.column("marks").contains(1)) == [0]
+    assert nested.search(VECTORS[0], k=3, group_by="author.name", clusters=9).groups.tolist() == ["Ada", "Bo", None]
+    for filter in ("marks == 1", "marks contains 'x'", "marks contains true", "author == 'Ada'"):
+        with pytest.raises(InvalidParameter, match="'filter'"):
+            nested.ids(filter=filter)
+
+
+def test_a_key_with_dots_is_found_without_quotes_too():
+    index = hi2.HybridIndex.build(VECTORS, TEXTS, payload=[{"x.y": 1}, {"x.y": 2}, {}], progress=False)
+    assert index.ids(filter="x.y == 2") == index.ids(filter=hi2.column("x.y") == 2) == [1]
+
+
+def test_columns_from_before_there_were_paths_are_read():
+    """Their objects are looked into when a filter is used."""
+    columns = Columns.of_payloads(NESTED, np.arange(3), paths=False)
+    assert columns.by_name["author"].kind == "other"
+    again = Columns.read(columns.arrays(), 3)
+    assert (again.paths, list(again.by_name)) == (False, list(columns.by_name))
+    assert again.difference(columns) is None

@@ -31,7 +31,7 @@ def columns():
         ("year == true", r"comparison of 'year' with numbers"),
         ("tags > 'a'", r"'tags' holds tags"),
         ("draft > false", r"'draft' \(true or false\) knows"),
-        ("mixed == 1", r"columns of one type"),
+        ("mixed == 1", r"'mixed' has several types"),
     ],
 )
 def test_a_comparison_that_a_column_does_not_have_is_refused(columns, text, said):

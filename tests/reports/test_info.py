@@ -58,7 +58,7 @@ def test_list_skew_is_measured(corpus):
 
 
 def test_drift_is_measured_since_the_fit(corpus, tmp_path):
-    index = hi2.HybridIndex.build(corpus.vectors[:400], corpus.texts[:400], path=tmp_path / "a")
+    index = hi2.HybridIndex.build(corpus.vectors[:400], corpus.texts[:400], codec=hi2.Flat(), path=tmp_path / "a")
     assert index.info()["drift"] == {"added": 0}
     index.add(corpus.vectors[:200], corpus.texts[:200])
     alike = index.info()["drift"]

@@ -17,7 +17,7 @@ from hi2.state.profile import Profile
 from hi2.state.segment import Segment
 from hi2.state.snapshot import EMPTY, LiveSegment, Snapshot
 from hi2.store.manifest import serialise
-from payloads import payload_of
+from payloads import FREE, payload_of
 from rewriting import read_array, rewrite, rewrite_array, rewrite_line, write_array
 
 
@@ -96,7 +96,7 @@ def stored(corpus, tmp_path_factory):
     folder = tmp_path_factory.mktemp("stored") / "index"
     payload = [{**payload_of(i), "n": i} for i in range(60)]
     hi2.HybridIndex.build(
-        corpus.vectors[:60], corpus.texts[:60], payload=payload, keep_text=True, codec=hi2.SQ8(), path=folder
+        corpus.vectors[:60], corpus.texts[:60], payload=payload, columns=FREE, codec=hi2.SQ8(), path=folder
     ).close()
     return folder
 

@@ -126,7 +126,7 @@ def test_adaptive_search_works_without_clusters_or_without_terms(corpus):
     terms = hi2.HybridIndex.build(corpus.vectors, corpus.texts, clusters=None, progress=False)
     clusters = hi2.HybridIndex.build(corpus.vectors, terms=None, progress=False)
     for vector, text in zip(corpus.query_vectors, corpus.query_texts, strict=True):
-        every = terms.search(vector, text, k=2000)
+        every = terms.search(vector, text, k=2000, clusters=0)
         assert terms.search(vector, text, budget=30, k=500).n_scored <= 30
         assert 0 < clusters.search(vector, budget=30, k=500).n_scored <= 30
         assert terms.search(vector, text, adaptive=0.0, k=2000).ids.tolist() == every.ids.tolist()

@@ -19,7 +19,7 @@ from hi2.search import execute
 from hi2.search.candidates import every_document, group_by_filter, matching, per_query
 from hi2.state.profile import Profile
 from hi2.state.snapshot import EMPTY
-from payloads import payload_of
+from payloads import FREE, payload_of
 
 N = 12_000
 
@@ -36,7 +36,9 @@ def documents():
 def index(documents):
     vectors, texts, payload = documents
     codec, clusters = hi2.Flat(), hi2.KMeans(64)
-    return hi2.HybridIndex.build(vectors, texts, payload=payload, codec=codec, clusters=clusters, progress=False)
+    return hi2.HybridIndex.build(
+        vectors, texts, payload=payload, codec=codec, clusters=clusters, columns=FREE, progress=False
+    )
 
 
 RULES = {
@@ -101,7 +103,7 @@ def test_masks_and_lists_of_ids_are_filters(documents, index):
     some = [5, 900, 31, 10**9]
     assert sorted(index.search(vectors[1], texts[1], k=30, filter=some).ids.tolist()) == [5, 31, 900]
     assert len(index.search(vectors[1], texts[1], filter=[])) == 0
-    with pytest.raises(InvalidParameter, match=r"mask with one boolean a document \(12000\)"):
+    with pytest.raises(InvalidParameter, match=r"mask with one boolean per document \(12000\)"):
         index.search(vectors[1], filter=np.ones(5, bool))
 
 
@@ -124,7 +126,7 @@ def test_a_search_opens_more_clusters_until_k_hits_are_found():
 def test_filters_see_added_deleted_and_merged_documents(tmp_path, documents):
     vectors, texts, payload = (part[:600] for part in documents)
     path = tmp_path / "a.hi2"
-    index = hi2.HybridIndex.build(vectors, texts, payload=payload, path=path, progress=False)
+    index = hi2.HybridIndex.build(vectors, texts, payload=payload, columns=FREE, path=path, progress=False)
     asked = {"k": 600, "filter": "lang == 'en'"}
     english = {i for i in range(600) if payload[i]["lang"] == "en"}
     assert set(index.search(vectors[0], texts[0], **asked).ids.tolist()) == english
@@ -163,9 +165,9 @@ def test_other_invalid_filters_are_rejected(index, documents):
     for bad, said in (*wrong, (np.array(5), "an expression")):
         with pytest.raises(InvalidParameter, match=said):
             index.search(query, filter=bad)
-    with pytest.raises(InvalidParameter, match="one a query"):
+    with pytest.raises(InvalidParameter, match="one per query"):
         index.search(documents[0][:3], filters=["draft"])
-    with pytest.raises(InvalidParameter, match="a list with one filter a query"):
+    with pytest.raises(InvalidParameter, match="a list with one filter per query"):
         index.search(documents[0][:3], filters=5)
     with pytest.raises(InvalidParameter, match="both"):
         index.search(documents[0][:1], filter="draft", filters=["draft"])
@@ -234,7 +236,7 @@ def test_filters_work_with_explain_and_with_profiles(documents, index):
     later = index.search(vectors[8], texts[8], k=5, offset=20)
     assert [own.rank for own in later.explain()] == [21, 22, 23, 24, 25]
     left_out = next(i for i in range(N) if payload[i]["lang"] == "de")
-    assert "the filter leaves it out" in str(hits.why(0, left_out))
+    assert "the filter leaves it out" in str(hits.source.explain(0, left_out))
     tuned = hi2.HybridIndex(OpenIndex(index._index.state))
     tuned.add_profile("mine", Profile(adaptive=0.02, model=index.model.fingerprint))
     weighed = tuned.search(vectors[8], texts[8], k=5, filter="not draft", profile="mine")
@@ -269,7 +271,7 @@ def test_a_query_without_a_filter_in_a_filtered_batch_is_searched_as_usual(docum
 def test_a_filtered_index_is_freed_when_it_is_dropped(documents, tmp_path):
     """Mapped segments do not wait for the cycle collector."""
     vectors, texts, payload = documents
-    hi2.HybridIndex.build(vectors[:50], texts[:50], payload=payload[:50]).save(tmp_path / "a")
+    hi2.HybridIndex.build(vectors[:50], texts[:50], payload=payload[:50], columns=FREE).save(tmp_path / "a")
     gc.collect()
     gc.disable()
     try:

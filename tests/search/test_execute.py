@@ -117,7 +117,7 @@ def test_one_query_and_a_batch_give_the_same_answer(corpus, index):
 def test_an_index_works_without_clusters_or_without_terms(corpus):
     terms_only = hi2.HybridIndex.build(corpus.vectors, corpus.texts, clusters=None)
     clusters_only = hi2.HybridIndex.build(corpus.vectors, terms=None)
-    assert terms_only.search(corpus.query_vectors).n_scored.sum() == 0
+    assert terms_only.search(corpus.query_vectors, clusters=0).n_scored.sum() == 0
     assert terms_only.search(corpus.query_vectors, corpus.query_texts).n_scored.sum() > 0
     assert clusters_only.search(corpus.query_vectors, corpus.query_texts).n_scored.sum() > 0
 
@@ -180,3 +180,36 @@ def test_boundary_copies_are_found_in_their_further_clusters(corpus):
     spread = [copied.explain(corpus.vectors[i], id=i).clusters for i in range(60)]
     assert any(match.copy for matches in spread for match in matches)
     assert max(len(matches) for matches in spread) <= 3
+
+
+# -- searches that find too little ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def scattered():
+    """Clusters of a few documents each."""
+    vectors = np.random.default_rng(4).standard_normal((5000, 8)).astype(np.float32)
+    texts = [f"word{i}" for i in range(5000)]
+    return hi2.HybridIndex.build(vectors, texts, clusters=hi2.KMeans(2500), codec=hi2.Flat(), progress=False), vectors
+
+
+def test_a_search_that_finds_too_little_opens_more(scattered):
+    index, vectors = scattered
+    exact = np.argsort(-(vectors @ vectors[3]), kind="stable")[:4000]
+    for k in (200, 4000):
+        hits = index.search(vectors[3], "word3", k=k)
+        assert len(hits) == k
+    assert np.isin(exact, hits.ids).mean() > 0.95
+    batch = index.search(vectors[:3], ["word0", None, "word2"], k=300)
+    assert batch.counts.tolist() == [300] * 3
+    assert batch[1].ids.tolist() == index.search(vectors[1], k=300).ids.tolist()
+    assert len(index.search(vectors[3], "word3", k=9000)) == 5000
+    assert len(index.search(vectors[3], "word3", k=50, offset=400)) == 50
+
+
+def test_a_search_that_says_what_to_open_opens_no_more(scattered):
+    index, vectors = scattered
+    for given in ({"clusters": 2}, {"budget": 50}, {"adaptive": 0.5}, {"terms": 3, "clusters": 1}, {"per_doc": 2}):
+        few = index.search(vectors[3], "word3", k=2000, **given)
+        assert len(few) < 2000, given
+    assert len(index.search(None, "word3 word4", k=100)) == 2

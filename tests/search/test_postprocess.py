@@ -74,12 +74,12 @@ def failing(query, texts):
         ({"offset": -1}, InvalidParameter, "'offset'"),
         ({"min_score": "high"}, InvalidParameter, "'min_score'"),
         ({"group_by": "planet"}, InvalidParameter, r"a column of the payload \(author, tags, year\)"),
-        ({"group_by": "tags"}, InvalidParameter, "one value a document"),
+        ({"group_by": "tags"}, InvalidParameter, "one value per document"),
         ({"group_by": 3}, InvalidParameter, "the name of a payload column"),
         ({"rerank": 3}, InvalidParameter, "a callable"),
         ({"rerank_depth": 3}, InvalidParameter, "left out without rerank"),
         ({"rerank": failing}, Error, "'rerank' callable failed: RuntimeError: no model"),
-        ({"rerank": lambda query, texts: [1.0]}, InvalidParameter, r"one score a text \(100\). Got 1 "),
+        ({"rerank": lambda query, texts: [1.0]}, InvalidParameter, r"one score per text \(100\). Got 1"),
         ({"rerank": lambda query, texts: [float("nan")] * len(texts)}, InvalidParameter, "Got NaN"),
         ({"rerank": lambda query, texts: ["a"] * len(texts)}, Error, "failed: ValueError"),
     ],
@@ -92,6 +92,6 @@ def test_invalid_arguments_are_rejected(documents, index, given, error, said):
 def test_reranking_needs_texts(documents, index):
     with pytest.raises(InvalidParameter, match="a query's text"):
         index.search(documents[0][0], rerank=lambda query, texts: [0.0] * len(texts))
-    bare = hi2.HybridIndex.build(documents[0], documents[1], progress=False)
+    bare = hi2.HybridIndex.build(documents[0], documents[1], keep_text=False, progress=False)
     with pytest.raises(InvalidParameter, match="keep_text=True"):
         bare.search(documents[0][0], documents[1][0], rerank=lambda query, texts: [0.0] * len(texts))

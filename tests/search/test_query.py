@@ -89,7 +89,7 @@ def test_one_query_and_a_batch_are_told_apart(corpus, index):
     for said, bad in [
         ("one string for one vector", (corpus.vectors[0], ["one"])),
         ("a single string for a batch", (corpus.vectors[:2], "one")),
-        (r"one string a query \(2\)", (corpus.vectors[:2], ["one"])),
+        (r"one string per query \(2\)", (corpus.vectors[:2], ["one"])),
         ("a int in row 1", (corpus.vectors[:2], ["one", 2])),
         ("'vectors'", (corpus.vectors[:2, :5], None)),
     ]:

@@ -55,7 +55,7 @@ def test_a_long_query_opens_the_terms_with_the_highest_means(fitted, judge):
 
 
 def test_added_documents_do_not_change_the_statistics(corpus):
-    index = hi2.HybridIndex.build(corpus.vectors[:300], corpus.texts[:300])
+    index = hi2.HybridIndex.build(corpus.vectors[:300], corpus.texts[:300], codec=hi2.Flat())
     df, means = index.model.terms.df.copy(), index.model.terms.mean_scores.copy()
     index.add(corpus.vectors[300:], corpus.texts[300:])
     np.testing.assert_array_equal(index.model.terms.df, df)

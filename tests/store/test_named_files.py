@@ -8,7 +8,7 @@ import pytest
 
 import hi2
 from hi2.errors import FormatError
-from hi2.store.arrays import FileEntry
+from hi2.store.arrays import PACK, FileEntry
 from hi2.store.folder import Folder
 from hi2.store.lock import LOCK_FILE
 from hi2.store.manifest import MANIFEST, PREVIOUS, read_manifest
@@ -35,12 +35,14 @@ def test_a_manifest_names_every_file_of_the_index(small, corpus, tmp_path):
 
     def named_by(manifest):
         files = named_files(held, read_manifest(held, manifest))
-        return {folder / file.folder / file.name: file.entry for file in files}
+        return {folder / file.folder / (PACK if file.entry.at is not None else file.name): file.entry for file in files}
 
     named, before = named_by(MANIFEST), named_by(PREVIOUS)
     on_disk = {path for path in folder.rglob("*") if path.is_file()}
     assert on_disk - set(named) - set(before) == {folder / MANIFEST, folder / PREVIOUS, folder / LOCK_FILE}
-    assert all(path.stat().st_size == entry.bytes for path, entry in named.items())
+    assert all(path.stat().st_size == entry.bytes for path, entry in named.items() if entry.at is None)
+    packed = [entry for file in named_files(held, read_manifest(held)) if (entry := file.entry).at is not None]
+    assert (folder / "segment-000002" / PACK).stat().st_size == max(entry.at + entry.bytes for entry in packed)
     assert {"alive", "drift"} <= {path.name.split("-")[0] for path in named}
 
 

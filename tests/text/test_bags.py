@@ -100,12 +100,12 @@ def test_matrices_of_other_kinds_give_the_same_bags(bert):
 @pytest.mark.parametrize(
     ("bad", "said"),
     [
-        (5, "one mapping a document"),
-        (None, "one mapping a document"),
+        (5, "one mapping per document"),
+        (None, "one mapping per document"),
         ({"red": 1.0}, "a single mapping"),
         ("red", "a single string"),
-        (np.ones((2, 3)), "one mapping a document.*row 0"),
-        (np.array(3), "one mapping a document"),
+        (np.ones((2, 3)), "one mapping per document.*row 0"),
+        (np.array(3), "one mapping per document"),
         ([{"red": 10**400}], "finite numbers.*row 0"),
         ([{"red": "much"}], "finite numbers.*row 0"),
         ([{"red": None}], "finite numbers"),

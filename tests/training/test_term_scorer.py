@@ -220,6 +220,7 @@ def test_refitting_needs_texts_if_neither_texts_nor_scores_are_stored(topics, pa
         clusters=replace(parts.clusters, centroids=parts.clusters.anchors),
         terms=WORDPIECE,
         codec=parts.codec,
+        keep_text=False,
         progress=False,
     )
     without_weights = Parts(parts.model, parts.record)

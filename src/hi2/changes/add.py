@@ -10,11 +10,11 @@ from hi2.changes.open_index import OpenIndex
 from hi2.errors import invalid
 from hi2.ingest.documents import Documents, NewDocuments, collect, term_reader
 from hi2.ingest.new_segment import file_documents, segment_in_memory
-from hi2.progress import Progress
+from hi2.progress import AnyProgress, Progress
 from hi2.state.index_state import State
 
 
-def add(index: OpenIndex, new: NewDocuments, *, threads: int | None, progress: bool | Progress | None) -> None:
+def add(index: OpenIndex, new: NewDocuments, *, threads: int | None, progress: AnyProgress) -> None:
     """File further documents; an id that exists is refused."""
     bars = Progress.of(progress)
     with index.learning() as state:
@@ -41,6 +41,7 @@ def read_documents(index: OpenIndex, new: NewDocuments, progress: Progress) -> D
         ids=new.ids,
         term_weights=new.term_weights,
         payload=new.payload,
+        types=None if new.payload is None else state.column_types(),
         keep_text=keep_text,
         metric=state.model.metric,
         dim=state.model.dim,

@@ -1,4 +1,4 @@
-"""Which merges happen by themselves? After an add those in memory, after a commit those on disk.
+"""Which merges happen by themselves? After an add those in memory, after a commit those on disk; and when is it fitted?
 
 They run after the change they follow, in the thread that made it, while other threads go on. One that fails, on a full
 disk for instance, is put off until the next commit: the change before it has taken effect.
@@ -13,6 +13,7 @@ from functools import partial
 from hi2.changes.merge import merge_segments
 from hi2.changes.merge_policy import plan_merge
 from hi2.changes.open_index import OpenIndex
+from hi2.changes.refit_in_place import fit_after_growth
 from hi2.errors import Error
 from hi2.progress import Progress
 from hi2.state.snapshot import LiveSegment
@@ -33,6 +34,7 @@ def merge_after_add(index: OpenIndex, progress: Progress) -> None:
         if may_seal and sum(live.n_alive for live in in_memory) >= SEAL_DOCUMENTS:
             merge_segments(index, in_memory, index.writer, progress)
             _merge_as_planned(index, progress, on_disk=True)
+        fit_after_growth(index, progress)
 
     _run(index, merge)
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hi2.arguments import folder_path
+from hi2.arguments import boolean, folder_path
 from hi2.changes.automatic_merges import merge_after_commit, segments_of
+from hi2.changes.merge_policy import first_merged
 from hi2.changes.open_index import OpenIndex
 from hi2.errors import Error
 from hi2.ingest.new_segment import merge_live
-from hi2.progress import Progress
+from hi2.progress import AnyProgress, Progress
 from hi2.state.index_state import State
 from hi2.state.model import Model
 from hi2.state.segment import Segment, SegmentMeta
@@ -23,8 +25,12 @@ from hi2.store.writer import PutSegment, Writer
 
 _log = logging.getLogger("hi2")
 
+#: A commit of at most this many documents and bytes writes one file, and merges at most as many on the way.
+SMALL_SEGMENT = 4096
+SMALL_BYTES = 1 << 26
 
-def commit(index: OpenIndex, *, progress: bool | Progress | None) -> None:
+
+def commit(index: OpenIndex, *, progress: AnyProgress) -> None:
     """Make every change since the last commit durable at once; then merge what has become small or empty."""
     bars = Progress.of(progress)
     _commit(index, bars)
@@ -36,14 +42,39 @@ def commit(index: OpenIndex, *, progress: bool | Progress | None) -> None:
 
 
 def _commit(index: OpenIndex, progress: Progress) -> None:
+    begin = time.perf_counter()
     with index.changing() as state:
         if index.writer is None:
             raise Error("There is nothing to commit to: the index is in memory. Use save(path), then open it.")
-        with index.writer.transaction() as put:
-            in_memory = segments_of(index, on_disk=False)
-            index.stored = index.writer.commit(_on_disk(state, in_memory, put, progress) if in_memory else state)
+        written = _written_as_one(segments_of(index, on_disk=True), segments_of(index, on_disk=False))
+        n_bytes = sum(sum(live.segment.n_bytes.values()) for live in written)
+        small = sum(live.n_alive for live in written) <= SMALL_SEGMENT and n_bytes <= SMALL_BYTES
+        with index.writer.transaction(packed=small) as put:
+            index.stored = index.writer.commit(_on_disk(state, written, put, progress) if written else state)
         index.state = index.stored.state
+        _log.info(
+            "Commit %d of %s: %d documents in %d segments, %.0f ms.",
+            index.stored.manifest["generation"],
+            index.stored.folder,
+            index.state.snapshot.n_alive,
+            len(index.state.snapshot.segments),
+            1000 * (time.perf_counter() - begin),
+        )
         index.writer.confirm()
+
+
+def _written_as_one(on_disk: Sequence[LiveSegment], in_memory: Sequence[LiveSegment]) -> Sequence[LiveSegment]:
+    """The segments that a commit writes as one: those in memory, and small ones before them that are due to be merged.
+
+    So a run of small commits leaves few segments, and writes each only once.
+    """
+    if not in_memory:
+        return ()
+    sizes = [live.segment.n_docs for live in on_disk]
+    begin = min(first_merged([*sizes, sum(live.n_alive for live in in_memory)]), len(on_disk))
+    while sum(sizes[begin:]) > SMALL_SEGMENT:
+        begin += 1
+    return (*on_disk[begin:], *in_memory)
 
 
 def _on_disk(state: State, in_memory: Sequence[LiveSegment], put: PutSegment, progress: Progress) -> State:
@@ -56,10 +87,10 @@ def _on_disk(state: State, in_memory: Sequence[LiveSegment], put: PutSegment, pr
     return replace(state, snapshot=snapshot)
 
 
-def save(state: State, path: str | Path, *, progress: bool | Progress | None) -> None:
-    """Write a copy of a state to a new folder."""
+def save(state: State, path: str | Path, *, overwrite: bool, progress: AnyProgress) -> None:
+    """Write a copy of a state to a new folder, or in the place of another index."""
     with (
-        new_folder(folder_path("path", path)) as writer,
+        new_folder(folder_path("path", path), overwrite=boolean("overwrite", overwrite)) as writer,
         Progress.of(progress).phase("write", state.snapshot.n_alive) as report,
     ):
         segments = []

@@ -5,18 +5,22 @@ The new segment is written while other threads search, add and delete; only its 
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
 from hi2.changes.open_index import OpenIndex
 from hi2.errors import Error
 from hi2.ingest.new_segment import merge_live, segment_in_memory
-from hi2.progress import Progress
+from hi2.progress import AnyProgress, Progress
 from hi2.state.snapshot import LiveSegment
 from hi2.store.writer import Writer
 
+_log = logging.getLogger("hi2")
 
-def merge(index: OpenIndex, *, progress: bool | Progress | None) -> None:
+
+def merge(index: OpenIndex, *, progress: AnyProgress) -> None:
     """Merge all segments into one, unless there is nothing to do."""
     with index.merging:
         segments = index.changeable_state().snapshot.segments
@@ -38,15 +42,19 @@ def merge_segments(
     replaced the segments meanwhile, and the merge is of no use. The caller holds ``index.merging``.
     """
     model = index.state.model
+    begin, n_docs = time.perf_counter(), sum(live.n_alive for live in segments)
     if writer is None:
         merged = segment_in_memory(model, merge_live(model, segments))
     else:
-        with progress.phase("merge", sum(live.n_alive for live in segments)) as report:
+        with progress.phase("merge", n_docs) as report:
             merged = writer.write_segment(model, merge_live(model, segments, report))
     with index.changing() as state:
         snapshot = state.snapshot.with_merged(segments, merged)
         if snapshot is not None:
             index.state = replace(state, snapshot=snapshot)
+            where = "in memory" if writer is None else f"of {writer.folder}"
+            seconds = time.perf_counter() - begin
+            _log.info("Merged %d segments %s, %d documents, in %.2f s.", len(segments), where, n_docs, seconds)
             return True
     if writer is not None:
         writer.discard(merged)

@@ -18,14 +18,19 @@ GROWTH = 4
 MAX_DEAD_SHARE = 0.5
 
 
+def first_merged(sizes: Sequence[int]) -> int:
+    """Return the first of some segments, by their documents, that is merged with all after it; their number if none."""
+    begin, later = len(sizes), 0
+    for position in reversed(range(len(sizes))):
+        if later >= (GROWTH - 1) * max(sizes[position], 1):
+            begin = position
+        later += sizes[position]
+    return begin
+
+
 def plan_merge(segments: Sequence[LiveSegment]) -> tuple[int, int] | None:
     """Return the next range [begin, end) of segments to merge, None if there is nothing to do."""
-    begin, later = len(segments), 0
-    for position in reversed(range(len(segments))):
-        n_docs = segments[position].segment.n_docs
-        if later >= (GROWTH - 1) * max(n_docs, 1):
-            begin = position
-        later += n_docs
+    begin = first_merged([live.segment.n_docs for live in segments])
     if begin < len(segments):
         return begin, len(segments)
     for position, live in enumerate(segments):

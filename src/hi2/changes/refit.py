@@ -12,6 +12,7 @@ import numpy as np
 from hi2 import _native
 from hi2.arguments import thread_count
 from hi2.changes.open_index import OpenIndex
+from hi2.changes.refit_in_place import fit_in_place
 from hi2.data.given_array import entries
 from hi2.data.vectors import open_vectors
 from hi2.errors import Error, InvalidParameter, described, invalid
@@ -20,7 +21,7 @@ from hi2.ingest.draft import bag_reader, encoder_of, note_postings, term_posting
 from hi2.ingest.merged_draft import merged_draft
 from hi2.ingest.new_segment import segment_in_memory
 from hi2.ingest.segment_writer import write_segment
-from hi2.progress import Progress
+from hi2.progress import AnyProgress, Progress
 from hi2.selectors.evidence import SPREAD_DOCUMENTS, SPREAD_QUERIES, DenseScale
 from hi2.selectors.terms import BM25, LearnedTerms, TermSelector, TermWeights, fit_evidence
 from hi2.state.drift import Added
@@ -44,10 +45,14 @@ def refit(
     vectors: Any,
     texts: Iterable[str] | None,
     threads: int | None,
-    progress: bool | Progress | None,
+    progress: AnyProgress,
 ) -> OpenIndex:
-    """Return the index with trained parts, or with terms fitted to what it holds, in memory; the given one stays."""
+    """Return the index fitted in place, or another with trained parts or with terms fitted to what it holds."""
     n_threads, bars = thread_count(threads), Progress.of(progress)
+    if bags and all(given is None for given in (parts, terms, texts, vectors)):
+        with index.merging:
+            fit_in_place(index, threads=n_threads, progress=bars)
+        return index
     if parts is None:
         if vectors is not None:
             raise invalid("vectors", "left out: only terms are fitted again without parts", described(vectors))
@@ -220,4 +225,4 @@ def _written(
             return write_segment(sink, model, draft, report)
 
     segment = segment_in_memory(model, write)
-    return replace(state, model=model, snapshot=EMPTY.plus(segment), added=Added(), profiles={})
+    return replace(state, model=model, snapshot=EMPTY.plus(segment), added=Added(), profiles={}, grows=False)

@@ -9,10 +9,10 @@ from hi2.changes.delete import without
 from hi2.changes.open_index import OpenIndex
 from hi2.errors import invalid
 from hi2.ingest.documents import NewDocuments
-from hi2.progress import Progress
+from hi2.progress import AnyProgress, Progress
 
 
-def upsert(index: OpenIndex, new: NewDocuments, *, threads: int | None, progress: bool | Progress | None) -> None:
+def upsert(index: OpenIndex, new: NewDocuments, *, threads: int | None, progress: AnyProgress) -> None:
     """File documents, replacing those whose ids exist."""
     if new.ids is None:
         raise invalid("ids", "given: they say what is replaced", None)

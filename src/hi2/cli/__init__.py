@@ -35,7 +35,7 @@ from hi2.version import __version__
 
 app = typer.Typer(
     name="hi2",
-    help="Dense retrieval by embedding clusters and salient terms. Try: hi2 quickstart",
+    help="Search by meaning and words in one pass. Try: hi2 quickstart",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -53,7 +53,7 @@ def _version(show: bool) -> None:
 
 @app.callback()
 def common(
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress bars."),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="Print results and errors only."),
     debug: bool = typer.Option(False, "--debug", help="Show tracebacks of errors."),
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
 ) -> None:

@@ -20,7 +20,9 @@ def run(
 ) -> None:
     """Delete documents from an index and commit.
 
-    Example: hi2 delete wiki.hi2 doc-17 doc-18
+    Example:
+
+    hi2 delete wiki.hi2 doc-17 doc-18
     """
     wanted = list(ids or [])
     if file is not None:

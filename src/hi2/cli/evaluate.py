@@ -30,7 +30,11 @@ def run(
 ) -> None:
     """Measure one system on one collection.
 
-    Examples: hi2 eval --data scifact --save-run run.txt      hi2 eval --data scifact --run run.txt
+    Examples:
+
+    hi2 eval --data scifact --save-run run.txt
+
+    hi2 eval --data scifact --run run.txt
     """
     from hi2.evaluation.measures import Measure
 

@@ -47,7 +47,9 @@ def run(
 ) -> None:
     """Measure systems side by side and write a report.
 
-    Example: hi2 experiment ablation --data scifact --vectors scifact/minilm --out results
+    Example:
+
+    hi2 experiment ablation --data scifact --vectors scifact/minilm --out results
     """
     from hi2.evaluation.experiment import run as run_plans
     from hi2.evaluation.inputs import Inputs

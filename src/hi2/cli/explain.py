@@ -31,7 +31,11 @@ def run(
 ) -> None:
     """Show which lists contain a document, its score word by word and its rank, or why it was not found.
 
-    Examples: hi2 explain wiki.hi2 "who wrote Hamlet" doc-17      hi2 explain wiki.hi2 Hamlet doc-17 --against doc-4
+    Examples:
+
+    hi2 explain wiki.hi2 "who wrote Hamlet" doc-17
+
+    hi2 explain wiki.hi2 Hamlet doc-17 --against doc-4
     """
     effort: dict[str, Any] = {"k": k, "clusters": clusters, "terms": terms, "per_doc": per_doc, "refine": refine}
     effort |= {"budget": budget, "lexical": lexical, "syntax": syntax}

@@ -21,7 +21,11 @@ def run(
 ) -> None:
     """Show counts, bytes by part, the balance of the lists, and drift since the index was fitted.
 
-    Examples: hi2 info wiki.hi2      hi2 info wiki.hi2 --queries q.tsv
+    Examples:
+
+    hi2 info wiki.hi2
+
+    hi2 info wiki.hi2 --queries q.tsv
     """
     texts = None if queries is None else [query.text for query in read_queries(queries)]
     info = HybridIndex.open(existing_index(index)).info(texts)

@@ -13,7 +13,9 @@ from hi2.index import HybridIndex
 def run(index: Path = typer.Argument(help="Folder of the index.")) -> None:
     """Merge all segments into one, drop deleted documents, and commit.
 
-    Example: hi2 merge wiki.hi2
+    Example:
+
+    hi2 merge wiki.hi2
     """
     with HybridIndex.open(existing_index(index), "w") as opened:
         before = opened.info()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hi2.codecs import CODECS, CodecSpec
 from hi2.data.input_files import Skipped
-from hi2.errors import invalid
+from hi2.errors import InvalidParameter, invalid
+from hi2.filters.column_types import ColumnTypes
+from hi2.ingest.payload import checked_payload
 from hi2.text.words import WordTokenizer
 
 
@@ -59,6 +62,39 @@ def parse_tokenizer(text: str | None) -> Any:
     if text is None or text.split(":")[0] != "words":
         return text
     return WordTokenizer(text.partition(":")[2] or None)
+
+
+FIELDS_HELP = "Keep only these fields as payload, e.g. year,lang; all but id, title and text by default."
+HEADER_HELP = "Columns of a .tsv file that has no header, e.g. id,title,text,year."
+NO_PAYLOAD_HELP = "Keep no payload."
+
+
+def parse_header(text: str | None) -> list[str] | None:
+    """Return the columns that --header names."""
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",")]
+    if "text" not in names or {"id", "_id"}.isdisjoint(names) or len(set(names)) < len(names):
+        raise invalid("--header", "names of columns with 'id' and 'text', each once", f"'{text}'")
+    return names
+
+
+def chosen_fields(fields: str | None, *, payload: bool) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return what makes the payload that is kept from the fields of a document."""
+    if fields is not None and not payload:
+        raise invalid("--fields", "left out with --no-payload", "both")
+    if fields is None:
+        return dict if payload else lambda own: {}
+    names = [name.strip() for name in fields.split(",") if name.strip()]
+    return lambda own: {name: own[name] for name in names if name in own}
+
+
+def payload_problem(types: ColumnTypes, payload: Mapping[str, Any]) -> str | None:
+    """Return what keeps a payload out of an index with columns of these types; None if nothing does."""
+    try:
+        return types.mismatch(checked_payload(payload, "it"))
+    except InvalidParameter as error:
+        return str(error).rstrip(".")
 
 
 def report_skipped(skipped: Skipped | None) -> str | None:

@@ -38,7 +38,9 @@ def run(
 ) -> None:
     """Index the documentation of the installed Python standard library and search it. Needs no network and no files.
 
-    Example: hi2 quickstart
+    Example:
+
+    hi2 quickstart
     """
     from rich.console import Console
 
@@ -48,7 +50,7 @@ def run(
     encoder = StaticEncoder()
     start = time.perf_counter()
     vectors = encoder(texts)
-    index = HybridIndex.build(vectors, texts, ids=ids, encoder=encoder, keep_text=True, progress=settings.progress)
+    index = HybridIndex.build(vectors, texts, ids=ids, encoder=encoder, progress=settings.progress)
     console.print(f"[bold]{len(index)}[/] documentation strings indexed in {time.perf_counter() - start:.1f} s.\n")
     _compare(console, index, vectors, texts, ids)
     for question in EXAMPLE_QUESTIONS:

@@ -15,6 +15,7 @@ from hi2.cli.index_encoder import ENCODER_HELP, TRUST_HELP, open_index
 from hi2.data.input_files import Document, read_queries
 from hi2.errors import invalid
 from hi2.index import HybridIndex
+from hi2.search.snippet import MARK
 from hi2.types import Hits
 
 
@@ -63,7 +64,11 @@ def run(
 ) -> None:
     """Search an index.
 
-    Examples: hi2 search wiki.hi2 "who wrote Hamlet +play -film"      hi2 search wiki.hi2 -k 100 -f trec --queries q.tsv
+    Examples:
+
+    hi2 search wiki.hi2 "who wrote Hamlet +play -film"
+
+    hi2 search wiki.hi2 -k 100 -f trec --queries q.tsv
     """
     query_list = _queries(query, queries)
     texts = [one.text for one in query_list]
@@ -101,6 +106,8 @@ def _queries(query: str | None, file: Path | None) -> list[Document]:
     if query is not None and file is not None:
         raise invalid("query", "given as an argument or with --queries, not both", repr(query))
     if query is not None:
+        if not query.strip():
+            raise invalid("query", "a text with words", repr(query))
         return [Document("1", query)]
     if file is not None:
         query_list = list(read_queries(file))
@@ -120,6 +127,16 @@ def load_vectors(path: Path) -> Any:
         raise invalid("--vectors", "a .npy file", f"'{path}' ({error})") from error
 
 
+def _marked(snippet: str) -> Any:
+    """The passage with the words that matched in bold."""
+    from rich.text import Text
+
+    text = Text()
+    for number, part in enumerate(snippet.split(MARK)):
+        text.append(part, style="bold" if number % 2 else "")
+    return text
+
+
 def _write_table(query: Document, hits: Hits, index: HybridIndex) -> None:
     from rich.console import Console
     from rich.table import Table
@@ -136,18 +153,18 @@ def _write_table(query: Document, hits: Hits, index: HybridIndex) -> None:
     table.add_column("score", justify="right", no_wrap=True)
     table.add_column("id", no_wrap=True, max_width=40)
     table.add_column("text", overflow="ellipsis", no_wrap=True, ratio=1)
-    for rank, (id, score) in enumerate(hits, 1):
-        text = str(index.get(id).get("text", "")) if len(index) else ""
-        table.add_row(str(rank), f"{score:.4f}", Text(str(id)), Text(" ".join(text.split())[:200]))
+    for rank, hit in enumerate(hits, 1):
+        table.add_row(str(rank), f"{hit.score:.4f}", Text(str(hit.id)), _marked(hit.snippet or ""))
     Console().print(table)
 
 
 def _write_jsonl(query: Document, hits: Hits, index: HybridIndex) -> None:
-    found: list[dict[str, Any]] = [{"id": id, "score": score} for id, score in hits]
+    found = hits.to_dicts()
     for name in ("dense", "lexical"):
         for own, value in zip(found, getattr(hits, name) if getattr(hits, name) is not None else (), strict=False):
             own[name] = float(value)
-    typer.echo(json.dumps({"query": query.id, "n_scored": hits.n_scored, "hits": found}, ensure_ascii=False))
+    line = {"query": query.text, "query_id": query.id, "n_scored": hits.n_scored, "hits": found}
+    typer.echo(json.dumps(line, ensure_ascii=False))
 
 
 def _write_trec(query: Document, hits: Hits, index: HybridIndex) -> None:

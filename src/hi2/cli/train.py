@@ -55,7 +55,10 @@ def run(
 ) -> None:
     """Learn the selectors and the codec of a collection from queries; judgements are optional.
 
-    Examples: hi2 train --index wiki.hi2 --queries q.jsonl -o parts --light --batch 8
+    Examples:
+
+    hi2 train --index wiki.hi2 --queries q.jsonl -o parts --light --batch 8
+
     hi2 train --data scifact --vectors scifact/minilm -o trained/light --light --batch 4
     """
     try:

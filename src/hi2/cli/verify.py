@@ -13,7 +13,9 @@ from hi2.index import HybridIndex
 def run(index: Path = typer.Argument(help="Folder of the index.")) -> None:
     """Check every checksum and every invariant. Exit with code 2 at the first failure.
 
-    Example: hi2 verify wiki.hi2
+    Example:
+
+    hi2 verify wiki.hi2
     """
     opened = HybridIndex.open(existing_index(index))
     opened.verify()

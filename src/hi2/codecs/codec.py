@@ -66,6 +66,16 @@ class Codec:
         return self.arrays.get(QUERY_MAP)
 
     @property
+    def gives_back(self) -> bool:
+        """Whether codes keep enough of vectors to give them back."""
+        return hasattr(self.spec, "decode") and self.query_map is None
+
+    def decode(self, codes: Bytes) -> Floats:
+        """Return the vectors (n, dim) of codes, or of residual codes what is added to the anchors."""
+        vectors: Floats = self.spec.decode(codes, self.arrays)  # type: ignore[attr-defined]
+        return vectors
+
+    @property
     def dim(self) -> int:
         """The dimension of the vectors it encodes."""
         return self.native.dim

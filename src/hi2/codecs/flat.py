@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from hi2 import _native
 from hi2.codecs.codec import Codec
-from hi2.types import Array, Floats
+from hi2.types import Array, Bytes, Floats
 
 
 @dataclass(frozen=True)
@@ -29,3 +31,8 @@ class Flat:
     def restore(self, dim: int, arrays: Mapping[str, Array]) -> Codec:
         """Return the codec."""
         return Codec(self, {}, _native.Codec.flat(dim))
+
+    def decode(self, codes: Bytes, arrays: Mapping[str, Array]) -> Floats:
+        """Return the vectors of codes."""
+        vectors: Floats = np.ascontiguousarray(codes).view(np.float32)
+        return vectors

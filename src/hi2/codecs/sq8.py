@@ -11,7 +11,7 @@ import numpy as np
 from hi2 import _native
 from hi2.arguments import boolean
 from hi2.codecs.codec import Codec
-from hi2.types import Array, Floats
+from hi2.types import Array, Bytes, Floats
 
 
 @dataclass(frozen=True)
@@ -43,3 +43,8 @@ class SQ8:
     def restore(self, dim: int, arrays: Mapping[str, Array]) -> Codec:
         """Return the codec with these steps."""
         return Codec(self, dict(arrays), _native.Codec.sq8(arrays["middle"], arrays["step"]))
+
+    def decode(self, codes: Bytes, arrays: Mapping[str, Array]) -> Floats:
+        """Return the vectors of codes, each number as the step it was rounded to."""
+        vectors: Floats = arrays["middle"] + arrays["step"] * np.ascontiguousarray(codes).view(np.int8)
+        return vectors.astype(np.float32)

@@ -65,7 +65,7 @@ def id_column(ids: Any, *, name: str = "ids") -> IdColumn:
     """Return the caller's ids as a column; they must be all integers (from 0) or all strings, none twice."""
     if isinstance(ids, np.ndarray):
         if ids.ndim != 1:
-            raise invalid(name, "one id a document", f"an array of shape {ids.shape}")
+            raise invalid(name, "one id per document", f"an array of shape {ids.shape}")
         ids = ids.tolist()
     values = list(entries(ids, name=name, must="a sequence of ids"))
     column = _strings(values, name) if values and isinstance(values[0], str) else _integers(values, name)

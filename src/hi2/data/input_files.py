@@ -6,13 +6,15 @@ import gzip
 import json
 import lzma
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hi2.errors import InvalidParameter, MissingExtra, invalid
 
+#: Fields that are the document itself, and those that hold a payload; all others become payload.
+_OWN_FIELDS = {"_id", "id", "title", "text", "payload", "metadata"}
 _OPENERS: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open}
 
 
@@ -73,18 +75,28 @@ def find_file(folder: Path, name: str) -> Path:
     raise invalid("path", f"a folder with {name} (or .gz, .xz)", f"'{folder}'")
 
 
-def read_documents(path: Path, *, skipped: Skipped | None = None) -> Iterator[Document]:
+def read_documents(
+    path: Path, *, skipped: Skipped | None = None, header: Sequence[str] | None = None
+) -> Iterator[Document]:
     """Yield the documents of a BEIR folder or of a JSONL, TSV or parquet file.
 
-    A bad line raises an error that names file and line, or is recorded in ``skipped``.
+    A bad line raises an error that names file and line, or is recorded in ``skipped``. ``header`` names the columns of
+    a TSV file that does not do so in its first line.
     """
-    yield from _checked(path, _handler(skipped, " Mend it, or skip bad lines with --skip-bad."), skipped, "documents")
+    bad = _handler(skipped, " Mend it, or skip bad lines with --skip-bad.")
+    yield from _checked(path, bad, skipped, "documents", header)
 
 
-def _checked(path: Path, bad: Callable[[str], None], skipped: Skipped | None, what: str) -> Iterator[Document]:
+def _checked(
+    path: Path,
+    bad: Callable[[str], None],
+    skipped: Skipped | None,
+    what: str,
+    header: Sequence[str] | None = None,
+) -> Iterator[Document]:
     """Yield the documents with unique ids and valid Unicode; refuse a file without any."""
     places: dict[str, str] = {}
-    for where, document in _documents(path, bad):
+    for where, document in _documents(path, bad, header):
         if (first := places.setdefault(document.id, where)) is not where:
             bad(f"{where}: the id {document.id!r} is also in {first}.")
             continue
@@ -123,15 +135,18 @@ def _kind(path: Path) -> str:
     return Path(path.name[: -len(suffix)]).suffix.lower() if suffix in _OPENERS else suffix
 
 
-def _documents(path: Path, bad: Callable[[str], None]) -> Iterator[tuple[str, Document]]:
+def _documents(path: Path, bad: Callable[[str], None], header: Sequence[str] | None) -> Iterator[tuple[str, Document]]:
     if path.is_dir():
         path = find_file(path, "corpus.jsonl")
-    readers = {".jsonl": _jsonl, ".json": _jsonl, ".tsv": _tsv, ".parquet": _parquet}
+    if header is not None and _kind(path) != ".tsv":
+        raise invalid("--header", "left out for a file that is no .tsv", ",".join(header))
+    readers: dict[str, Any] = {".jsonl": _jsonl, ".json": _jsonl, ".tsv": _tsv, ".parquet": _parquet}
     reader = readers.get(_kind(path))
     if not path.exists() or reader is None or (reader is _parquet and path.suffix.lower() != ".parquet"):
         must = "a BEIR folder, a .jsonl or .tsv file (or .gz, .xz of one) or a .parquet file"
         raise invalid("path", must, f"'{path}'" + ("" if path.exists() else ", which does not exist"))
-    return reader(path, bad)
+    found: Iterator[tuple[str, Document]] = _tsv(path, bad, header) if reader is _tsv else reader(path, bad)
+    return found
 
 
 def _row(data: Any, where: str, bad: Callable[[str], None]) -> Document | None:
@@ -140,17 +155,18 @@ def _row(data: Any, where: str, bad: Callable[[str], None]) -> Document | None:
         return None
     id = data.get("_id") if data.get("_id") is not None else data.get("id")
     title, text = data.get("title"), data.get("text")
-    payload = data.get("payload") or data.get("metadata") or {}
+    given = [data.get(name) or {} for name in ("metadata", "payload")]
+    others = {name: own for name, own in data.items() if name not in _OWN_FIELDS}
     if isinstance(id, bool) or not isinstance(id, (str, int)) or id == "":
         bad(f"{where}: no 'id' or '_id'.")
     elif not isinstance(text, str):
         bad(f"{where}: no 'text'.")
     elif title is not None and not isinstance(title, str):
         bad(f"{where}: the 'title' is not a string.")
-    elif not isinstance(payload, dict):
+    elif not all(isinstance(own, dict) for own in given):
         bad(f"{where}: the 'payload' (or 'metadata') is not an object.")
     else:
-        return Document(str(id), f"{title or ''} {text}".strip(), payload)
+        return Document(str(id), f"{title or ''} {text}".strip(), {**others, **given[0], **given[1]})
     return None
 
 
@@ -169,13 +185,25 @@ def _jsonl(path: Path, bad: Callable[[str], None]) -> Iterator[tuple[str, Docume
             yield where, document
 
 
-def _tsv(path: Path, bad: Callable[[str], None]) -> Iterator[tuple[str, Document]]:
+def _tsv(path: Path, bad: Callable[[str], None], header: Sequence[str] | None = None) -> Iterator[tuple[str, Document]]:
+    """Rows of an id and a text; or, with a header that names them, of any columns, which become payload."""
+    names = header
     for number, line in read_lines(path, bad):
         if not line.strip():
             continue
         where = f"{path}, line {number}"
         fields = line.split("\t")
-        if len(fields) < 2 or not fields[0]:
+        if number == 1 and header is None and "text" in fields and not {"id", "_id"}.isdisjoint(fields):
+            names = fields
+            continue
+        if names is not None:
+            if len(fields) != len(names):
+                bad(f"{where}: {len(fields)} columns, and the header has {len(names)}.")
+                continue
+            document = _row({name: own for name, own in zip(names, fields, strict=True) if own}, where, bad)
+            if document is not None:
+                yield where, document
+        elif len(fields) < 2 or not fields[0]:
             bad(f"{where}: expected an id, a tab and a text.")
         else:
             yield where, Document(fields[0], " ".join(fields[1:]).strip())
@@ -192,7 +220,7 @@ def _parquet(path: Path, bad: Callable[[str], None]) -> Iterator[tuple[str, Docu
         if "text" not in names or not names & {"id", "_id"}:
             raise invalid("path", "a parquet file with columns 'id' (or '_id') and 'text'", f"columns {sorted(names)}")
         row = 0
-        for batch in table.iter_batches(columns=sorted(names & {"id", "_id", "title", "text", "payload", "metadata"})):
+        for batch in table.iter_batches():
             for data in batch.to_pylist():
                 row += 1
                 where = f"{path}, row {row}"

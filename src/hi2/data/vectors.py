@@ -100,7 +100,7 @@ class VectorSpool:
         """Return all batches as one array."""
         if self._spool is None:
             raise InvalidParameter(
-                f"The '{self._name}' parameter must yield at least one batch. Got an empty iterator instead."
+                f"The '{self._name}' parameter must yield at least one batch. Got an empty iterator."
             )
         return self._spool.finish()
 

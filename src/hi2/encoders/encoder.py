@@ -86,7 +86,7 @@ class EncoderIdentity:
         if not self.matches(encoder):
             raise InvalidParameter(
                 f"The 'encoder' parameter must be the one the index was built with ({self}). "
-                f"Got {EncoderIdentity.of(encoder)} instead, which gives other vectors; use the same or rebuild."
+                f"Got {EncoderIdentity.of(encoder)}, which gives other vectors; use the same or rebuild."
             )
 
     @staticmethod

@@ -6,7 +6,9 @@ It needs no model runtime. ``static_model/MODEL_CARD.md`` says what it was made 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from importlib import resources
+from typing import Any
 
 import numpy as np
 
@@ -31,9 +33,13 @@ class StaticEncoder:
         with resources.as_file(folder) as path:
             self._vectors = np.load(path / "vectors.npy", mmap_mode="r", allow_pickle=False)
             self._scales = np.load(path / "scales.npy", allow_pickle=False)
+        self._given_threads = threads
         self._threads = thread_count(threads)
         #: BERT's WordPiece, which is also the default tokenizer of terms.
         self.tokenizer: Analyzer = Tokenizer.load(None)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(StaticEncoder, threads=self._given_threads), ()
 
     @property
     def dim(self) -> int:

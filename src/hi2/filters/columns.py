@@ -1,11 +1,14 @@
-"""What can be filtered on? The payload as columns: one typed array per key, in the order of documents."""
+"""What can be filtered on? The payload as columns: one typed array per key, in the order of documents.
+
+The keys of objects inside the payload are columns too, by their path: ``author.name``.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
 from typing import Any
@@ -24,6 +27,10 @@ MAX_KNOWN_KEYS = 4096
 #: The value of an integer column where a document has none.
 NO_INTEGER = -(2**63)
 _LARGEST_INTEGER = 2**63 - 1
+#: Between the keys of a path, in the name of a column; a dot may be part of a key.
+SEPARATOR = "\x1f"
+#: The kinds of columns that hold several values a document.
+LISTS = ("tags", "numbers")
 
 
 def plain(value: Any) -> Any:
@@ -45,17 +52,35 @@ def plain(value: Any) -> Any:
 
 def kind_of(value: Any) -> str:
     """Return the kind of column a value belongs to; "other" is stored but cannot be filtered on."""
-    if isinstance(value, bool):
-        return "bool"
+    for types, kind in ((bool, "bool"), (float, "float"), (str, "str")):
+        if isinstance(value, types):
+            return kind
     if isinstance(value, int):
-        if -(2**63) < value < 2**63:
-            return "int"
-        return "float" if abs(value) < 2**1023 else "other"
-    if isinstance(value, float):
-        return "float"
-    if isinstance(value, str):
-        return "str"
-    return "tags" if isinstance(value, list) and all(isinstance(tag, str) for tag in value) else "other"
+        return "int" if -(2**63) < value < 2**63 else "float" if abs(value) < 2**1023 else "other"
+    if not isinstance(value, list):
+        return "other"
+    strings = all(isinstance(own, str) for own in value)
+    return "tags" if strings else "numbers" if all(_is_number(own) for own in value) else "other"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and kind_of(value) != "other"
+
+
+def leaves(payload: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the values of a payload that are not null, by the names of their columns; objects by their keys' paths."""
+    waiting = list(payload.items())[::-1]
+    while waiting:
+        name, value = waiting.pop()
+        if isinstance(value, Mapping):
+            waiting.extend([(f"{name}{SEPARATOR}{key}", own) for key, own in value.items()][::-1])
+        elif value is not None:
+            yield name, value
+
+
+def shown_name(name: str) -> str:
+    """Return the name of a column as people write it: the keys of a path with dots between."""
+    return name.replace(SEPARATOR, ".")
 
 
 #: The kinds of values that their type alone decides; JSON has no other types of these.
@@ -65,19 +90,22 @@ _KIND_OF_TYPE = {bool: "bool", float: "float", str: "str"}
 class _ColumnBuilder:
     """The values of one key so far: rows that have one, and their values or codes of words."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, lists: bool = True) -> None:
         self.kind: str | None = None
+        #: Whether lists of numbers are a kind of their own, and empty lists of none; before version 4 they were not.
+        self._lists = lists
         self.rows = array("q")
         self.values: Any = array("q")
         self.words: dict[str, int] = {}
 
     def add(self, row: int, value: Any) -> None:
-        if self.kind == "other":
+        if self.kind == "other" or (self._lists and value == []):
             return
         if type(value) is int and NO_INTEGER < value <= _LARGEST_INTEGER:
             kind = "int"
         else:
             kind = _KIND_OF_TYPE.get(type(value)) or kind_of(value)
+            kind = "other" if kind == "numbers" and not self._lists else kind
         if self.kind != kind and not self._admit(kind):
             return
         if kind == "str":
@@ -86,6 +114,10 @@ class _ColumnBuilder:
             self.rows.extend([row] * len(value))
             self.values.extend([self.words.setdefault(tag, len(self.words)) for tag in value])
             return
+        elif kind == "numbers":
+            self.rows.extend([row] * len(value))
+            self.values.extend(value)
+            return
         self.rows.append(row)
         self.values.append(value)
 
@@ -93,7 +125,7 @@ class _ColumnBuilder:
         """Become the kind that also holds values of another; return whether there is one."""
         if self.kind is None and kind != "other":
             self.kind = kind
-            self.values = array("d" if kind == "float" else "q")
+            self.values = array("d" if kind in ("float", "numbers") else "q")
         elif {self.kind, kind} != {"int", "float"}:
             self.kind = "other"
             self.rows, self.values, self.words = array("q"), array("q"), {}
@@ -116,7 +148,8 @@ class Column:
         """Return which documents have a value."""
         known: Array
         if self.kind == "other":
-            raise invalid("filter", "on columns of one type", f"'{self.name}', which has several, or nested data,")
+            must = "on columns that can be filtered on"
+            raise invalid("filter", must, f"'{shown_name(self.name)}', which has several types, or lists of objects,")
         if self.offsets is not None:
             known = np.diff(self.offsets) > 0
         elif self.kind == "float":
@@ -127,10 +160,9 @@ class Column:
 
     def value(self, doc: int) -> Any:
         """Return one document's value, None without one."""
-        if self.kind in ("tags", "other"):
-            raise invalid(
-                "group_by", f"a column with one value a document; '{self.name}' is {kind_in_words(self.kind)}", None
-            )
+        if self.kind in (*LISTS, "other"):
+            must = f"a column with one value per document; '{shown_name(self.name)}' is {kind_in_words(self.kind)}"
+            raise invalid("group_by", must, f"'{shown_name(self.name)}'")
         value = self.values[doc].item()
         if math.isnan(value) or value == {"bool": 2, "int": NO_INTEGER, "str": -1}.get(self.kind):
             return None
@@ -140,7 +172,7 @@ class Column:
 def kind_in_words(kind: str) -> str:
     """Return what values of this kind are called in an error."""
     words = {"bool": "true or false", "int": "numbers", "float": "numbers", "str": "strings", "tags": "tags"}
-    return words.get(kind, "of several types")
+    return words.get(kind, "a list of numbers" if kind == "numbers" else "of several types")
 
 
 class Columns:
@@ -149,8 +181,18 @@ class Columns:
     ``beyond`` are keys that came after the first ``MAX_COLUMNS``; ``more`` says that there are still others.
     """
 
-    def __init__(self, n_docs: int, columns: Iterable[Column], beyond: Iterable[str] = (), *, more: bool = False):
+    def __init__(
+        self,
+        n_docs: int,
+        columns: Iterable[Column],
+        beyond: Iterable[str] = (),
+        *,
+        more: bool = False,
+        paths: bool = True,
+    ):
         self.n_docs = n_docs
+        #: Whether the keys of objects are columns; before version 4 they were not.
+        self.paths = paths
         self.by_name = {column.name: column for column in columns}
         self.beyond = tuple(beyond)
         self.more = more
@@ -159,9 +201,11 @@ class Columns:
     def find(self, name: str, parameter: str) -> Column | None:
         """Return a column, None where no document has the key; refuse a key that may have values but is no column."""
         column = self.by_name.get(name)
-        if column is None and (self.more or name in self._beyond):
-            must = f"about columns: only the first {MAX_COLUMNS} keys of the payload are (nest other data in one key)"
-            raise invalid(parameter, must, f"{described(name)}, which is not one of them,")
+        if column is None and SEPARATOR in name:
+            column = self.by_name.get(shown_name(name))  # a key with dots
+        if column is None and (self.more or name in self._beyond or shown_name(name) in self._beyond):
+            must = f"about columns: only the first {MAX_COLUMNS} keys of the payload are"
+            raise invalid(parameter, must, f"{described(shown_name(name))}, which is not one of them,")
         return column
 
     @classmethod
@@ -170,18 +214,19 @@ class Columns:
         return cls.of_payloads((read_line(line).get("payload", {}) for line in lines), docs)
 
     @classmethod
-    def of_payloads(cls, payloads: Iterable[Mapping[str, Any]], docs: I64) -> Columns:
+    def of_payloads(cls, payloads: Iterable[Mapping[str, Any]], docs: I64, *, paths: bool = True) -> Columns:
         """Return the columns of payloads in order of arrival: the first keys that have a value, by first appearance."""
         builders: dict[str, _ColumnBuilder] = {}
         known: dict[str, None] = {}  # the columns, then keys that are none
         more = False
-        for row, payload in enumerate(payloads):
+        for row, whole in enumerate(payloads):
+            payload = dict(leaves(whole)) if paths and any(type(own) is dict for own in whole.values()) else whole
             if not more and not payload.keys() <= known.keys():
                 for name, value in payload.items():
                     if value is None or name in known:
                         continue
                     if len(known) < MAX_COLUMNS:
-                        builders[name] = _ColumnBuilder()
+                        builders[name] = _ColumnBuilder(lists=paths)
                     elif len(known) == MAX_COLUMNS + MAX_KNOWN_KEYS:
                         more = True
                         break
@@ -190,7 +235,7 @@ class Columns:
                 if (value := payload[name]) is not None:
                     builders[name].add(row, value)
         columns = [_finish(name, own, docs) for name, own in builders.items()]
-        return cls(len(docs), columns, list(known)[MAX_COLUMNS:], more=more)
+        return cls(len(docs), columns, list(known)[MAX_COLUMNS:], more=more, paths=paths)
 
     def difference(self, other: Columns) -> str | None:
         """Return which of the columns another payload's are not equal to, in words; None if all are."""
@@ -209,6 +254,8 @@ class Columns:
         """Return what is stored: a list of the columns, and the arrays of each by its number."""
         listed = [{"name": column.name, "kind": column.kind} for column in self.by_name.values()]
         content = {"columns": listed, "beyond": self.beyond, "more": self.more}
+        if self.paths:
+            content["paths"] = True
         try:
             header = json.dumps(content, ensure_ascii=False).encode()
             words_by_name = {own.name: [word.encode() for word in own.words] for own in self.by_name.values()}
@@ -230,32 +277,33 @@ class Columns:
     def read(cls, arrays: Mapping[str, Array], n_docs: int) -> Columns:
         """Return the columns that were stored."""
         try:
-            listed, beyond, more = _read_header(arrays["columns.json"].tobytes())
+            listed, beyond, more, paths = _read_header(arrays["columns.json"].tobytes())
             columns = [_read(number, name, kind, arrays, n_docs) for number, (name, kind) in enumerate(listed)]
-            return cls(n_docs, columns, beyond, more=more)
+            return cls(n_docs, columns, beyond, more=more, paths=paths)
         except (KeyError, TypeError, ValueError, IndexError, RecursionError) as error:
             raise FormatError(f"The index is damaged: its payload columns cannot be read ({error}).") from error
 
 
-def _read_header(data: bytes) -> tuple[list[tuple[str, str]], list[str], bool]:
-    """The names and kinds of the columns, the names of keys that are none, and whether there are more of them."""
+def _read_header(data: bytes) -> tuple[list[tuple[str, str]], list[str], bool, bool]:
+    """The names and kinds of the columns, keys that are none, whether there are more, and whether paths are columns."""
     content = json.loads(data)
     if isinstance(content, list):  # format version 1 lists every key
         names = [own["name"] for own in content[MAX_COLUMNS:]]
         content = {"columns": content[:MAX_COLUMNS], "beyond": names[:MAX_KNOWN_KEYS]}
         content["more"] = len(names) > MAX_KNOWN_KEYS
     listed = [(own["name"], own["kind"]) for own in content["columns"]]
-    beyond, more = content["beyond"], content["more"]
+    beyond, more, paths = content["beyond"], content["more"], content.get("paths", False)
     names = [*(name for name, _ in listed), *beyond]
     if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names) or not isinstance(more, bool):
         raise ValueError("the names of the keys are not strings, each of them once")
-    return listed, beyond, more
+    return listed, beyond, more, paths is True
 
 
 _MISSING = {"bool": (np.uint8, 2), "int": (np.int64, NO_INTEGER), "float": (np.float64, np.nan), "str": (np.int32, -1)}
 
 
 def _finish(name: str, own: _ColumnBuilder, docs: I64) -> Column:
+    own.kind = own.kind or "tags"  # there were only empty lists
     rows = np.frombuffer(own.rows, np.int64) if own.rows else np.zeros(0, np.int64)
     if own.kind == "other":
         return Column(name, "other", np.zeros(0, np.uint8))
@@ -266,11 +314,12 @@ def _finish(name: str, own: _ColumnBuilder, docs: I64) -> Column:
         place = np.empty(max(len(words), 1), np.int32)
         place[[own.words[word] for word in words]] = np.arange(len(words))
         values = place[values]
-    if own.kind == "tags":
+    if own.kind in LISTS:
         owners = docs[rows]
         order = np.argsort(owners, kind="stable")
         offsets = np.append(0, np.cumsum(np.bincount(owners, minlength=len(docs)))).astype(np.int64)
-        return Column(name, "tags", values[order].astype(np.int32), words, offsets)
+        kind = np.int32 if own.kind == "tags" else np.float64
+        return Column(name, str(own.kind), values[order].astype(kind), words, offsets)
     dtype, missing = _MISSING[str(own.kind)]
     full = np.full(len(docs), missing, dtype)
     full[docs[rows]] = values
@@ -288,13 +337,13 @@ def _read(number: int, name: str, kind: str, arrays: Mapping[str, Array], n_docs
             raise ValueError(f"the words of '{name}' do not fit")
         words = [word.decode() for word in stored.rows()]
     offsets = None
-    if kind == "tags":
+    if kind in LISTS:
         offsets = np.asarray(arrays[f"column_{number}_offsets.npy"], np.int64)
         fits = offsets.shape == (n_docs + 1,) and offsets[0] == 0 and offsets[-1] == len(values)
-        if not fits or np.any(np.diff(offsets) < 0) or values.dtype != np.int32:
-            raise ValueError(f"the tags of '{name}' do not fit")
+        if not fits or np.any(np.diff(offsets) < 0) or values.dtype != (np.int32 if kind == "tags" else np.float64):
+            raise ValueError(f"the lists of '{name}' do not fit")
     elif values.shape != (n_docs,) or values.dtype != _MISSING[kind][0]:
-        raise ValueError(f"'{name}' is not one value a document")
+        raise ValueError(f"'{name}' is not one value per document")
     if kind in ("str", "tags") and len(values) and not -1 <= values.min() <= values.max() < len(words):
         raise ValueError(f"'{name}' names words that are not there")
     return Column(name, kind, values, words, offsets)

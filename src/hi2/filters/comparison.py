@@ -10,23 +10,31 @@ from typing import Any
 import numpy as np
 
 from hi2.errors import InvalidParameter, invalid
-from hi2.filters.columns import Column, kind_in_words
+from hi2.filters.columns import Column, kind_in_words, shown_name
 from hi2.types import Array
 
 #: What a column of each kind may be compared with.
-_TAKES: dict[str, tuple[type, ...]] = {"bool": (bool,), "int": (int, float), "float": (int, float), "str": (str,)}
+_TAKES: dict[str, tuple[type, ...]] = {
+    "bool": (bool,),
+    "int": (int, float),
+    "float": (int, float),
+    "str": (str,),
+    "tags": (str,),
+    "numbers": (int, float),
+}
 
 
 def compare(column: Column, op: str, value: Any, where: str) -> Array:
     """Return which documents compare like this; one without a value never does. ``where`` is named in errors."""
     if column.kind == "other":
-        raise invalid("filter", f"on columns of one type; '{column.name}' has several, or nested data", where)
-    if column.kind == "tags":
-        return _compare_tags(column, op, value, where)
+        must = f"on columns that can be filtered on; '{_name(column)}' has several types, or lists of objects"
+        raise invalid("filter", must, where)
+    if column.offsets is not None:
+        return _compare_lists(column, op, value, where)
     if op == "contains" or (op not in ("==", "!=") and column.kind == "bool"):
-        raise invalid("filter", f"a comparison that '{column.name}' ({kind_in_words(column.kind)}) knows", where)
+        raise invalid("filter", f"a comparison that '{_name(column)}' ({kind_in_words(column.kind)}) knows", where)
     if not isinstance(value, _TAKES[column.kind]) or (isinstance(value, bool) and column.kind != "bool"):
-        raise invalid("filter", f"a comparison of '{column.name}' with {kind_in_words(column.kind)}", where)
+        raise invalid("filter", f"a comparison of '{_name(column)}' with {kind_in_words(column.kind)}", where)
     if column.kind != "str":
         own: Any = _compare_integers if column.kind == "int" else _compare_numbers
         compared: Array = own(column.values, op, value) & column.known()
@@ -57,9 +65,9 @@ def compare_any(column: Column, values: Sequence[Any], where: str) -> Array:
     takes = _TAKES.get(column.kind, (str,))
     for value in values:
         if not isinstance(value, takes) or isinstance(value, bool):
-            if column.kind == "tags":
-                raise _not_a_tag(column, where)
-            raise invalid("filter", f"a comparison of '{column.name}' with {kind_in_words(column.kind)}", where)
+            if column.offsets is not None:
+                raise _not_in_a_list(column, where)
+            raise invalid("filter", f"a comparison of '{_name(column)}' with {kind_in_words(column.kind)}", where)
     if column.kind in ("str", "tags"):
         wanted: Any = [at for value in values if (at := _place(column.words, value)) is not None]
     else:
@@ -69,6 +77,10 @@ def compare_any(column: Column, values: Sequence[Any], where: str) -> Array:
         return _any_per_document(among, column.offsets)
     among &= column.known()
     return among
+
+
+def _name(column: Column) -> str:
+    return shown_name(column.name)
 
 
 def as_float(value: float) -> float:
@@ -92,22 +104,25 @@ def _place(words: Sequence[str], word: str) -> int | None:
 
 def _as_stored(value: float, kind: str) -> float | None:
     """Return a number as a column of this kind stores it; None if it cannot."""
-    if kind == "float":
+    if kind in ("float", "numbers"):
         return as_float(value)
     if isinstance(value, float) and not value.is_integer():
         return None
     return int(value) if -(2**63) < value < 2**63 else None
 
 
-def _not_a_tag(column: Column, where: str) -> InvalidParameter:
-    return invalid("filter", f"contains with a string: '{column.name}' holds tags", where)
+def _not_in_a_list(column: Column, where: str) -> InvalidParameter:
+    own, other = ("a string", "tags") if column.kind == "tags" else ("a number", "lists of numbers")
+    return invalid("filter", f"contains with {own}: '{_name(column)}' holds {other}", where)
 
 
-def _compare_tags(column: Column, op: str, value: Any, where: str) -> Array:
-    if op != "contains" or not isinstance(value, str):
-        raise _not_a_tag(column, where)
-    at = _place(column.words, value)
-    hits = np.zeros(len(column.values), bool) if at is None else column.values == at
+def _compare_lists(column: Column, op: str, value: Any, where: str) -> Array:
+    """Whether each document's list contains a value."""
+    fits = isinstance(value, _TAKES[column.kind]) and not isinstance(value, bool)
+    if op != "contains" or not fits:
+        raise _not_in_a_list(column, where)
+    wanted = as_float(value) if column.kind == "numbers" else _place(column.words, value)
+    hits: Array = np.equal(column.values, -1 if wanted is None else wanted)
     return _any_per_document(hits, column.offsets if column.offsets is not None else np.zeros(1, np.int64))
 
 

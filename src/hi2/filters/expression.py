@@ -21,12 +21,12 @@ import numpy as np
 from hi2.data.given_array import entries
 from hi2.data.lazy import lazy
 from hi2.errors import LONGEST_VALUE, InvalidParameter, described, invalid
-from hi2.filters.columns import Column, Columns, plain
+from hi2.filters.columns import SEPARATOR, Column, Columns, plain, shown_name
 from hi2.filters.comparison import as_float, compare, compare_any
 from hi2.types import Array
 
-#: A column's name that needs no quotes, and the words that are never one.
-NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+#: A key that needs no quotes, and the words that are never one.
+NAME = re.compile(r"[^\W\d]\w*")
 WORDS = {"and", "or", "not", "in", "contains", "exists", "true", "false"}
 #: Conditions are at most this deep inside each other, so that every one can be read back from its text.
 MAX_DEPTH = 100
@@ -123,7 +123,7 @@ class Comparison(Expression):
 
     def write(self, out: list[str]) -> None:
         """Append the comparison as text."""
-        name = self.name if NAME.fullmatch(self.name) and self.name.lower() not in WORDS else f"`{self.name}`"
+        name = ".".join(map(_quoted, self.name.split(SEPARATOR)))
         if self.op == "exists":
             out.append(f"{name} exists")
         elif self.op == "==" and self.value is True:
@@ -220,14 +220,14 @@ class Not(Expression):
 
 
 class ColumnName:
-    """A payload column to compare: ``hi2.column("year") >= 2020``."""
+    """A payload column to compare: ``hi2.column("year") >= 2020``. Dots lead into objects: ``"author.name"``."""
 
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, name: str) -> None:
         if not isinstance(name, str) or not name or "`" in name:
             raise invalid("name", "a column's name, without backquotes", described(name))
-        self._name = name
+        self._name = path_of(name)
 
     def __eq__(self, value: object) -> Expression:  # type: ignore[override]
         return self._compared("==", value)
@@ -247,9 +247,9 @@ class ColumnName:
     def __ge__(self, value: Any) -> Expression:
         return self._compared(">=", value)
 
-    def contains(self, tag: str) -> Expression:
-        """Return the condition that a document's tags include this one."""
-        return self._compared("contains", tag)
+    def contains(self, value: str | float) -> Expression:
+        """Return the condition that a document's list of strings or numbers has this value."""
+        return self._compared("contains", value)
 
     def isin(self, values: Iterable[Any]) -> Expression:
         """Return the condition that the value, or one of the tags, is among these."""
@@ -265,8 +265,17 @@ class ColumnName:
 
 
 def column(name: str) -> ColumnName:
-    """Return a payload column to compare in a filter."""
+    """Return a payload column to compare in a filter; ``author.name`` is the key of an object, or a key with a dot."""
     return ColumnName(name)
+
+
+def path_of(name: str) -> str:
+    """Return the name of the column that a name with dots means; a key that has them itself is found too."""
+    return SEPARATOR.join(name.split(".")) if all(name.split(".")) else name
+
+
+def _quoted(key: str) -> str:
+    return key if NAME.fullmatch(key) and key.lower() not in WORDS else f"`{key}`"
 
 
 def check_columns(expression: Expression, segments: Sequence[Columns]) -> None:
@@ -275,12 +284,13 @@ def check_columns(expression: Expression, segments: Sequence[Columns]) -> None:
         found = [columns.find(name, "filter") for columns in segments]
         if not any(found):
             listed = _listed(segments) or "none: no document has a payload"
-            raise invalid("filter", f"over columns of the payload ({listed})", f"'{name}' in {_cut(expression.text)}")
+            got = f"'{_cut(shown_name(name))}' in {_cut(expression.text)}"
+            raise invalid("filter", f"over columns of the payload ({listed})", got)
 
 
 def _listed(segments: Sequence[Columns]) -> str:
     """The names of the columns, as an error lists them."""
-    names = sorted({name for columns in segments for name in columns.by_name})
+    names = sorted({shown_name(name) for columns in segments for name in columns.by_name})
     shown = ", ".join(map(_cut, names[:MAX_LISTED]))
     return shown if len(names) <= MAX_LISTED else f"{shown} and {len(names) - MAX_LISTED} more"
 
@@ -323,9 +333,9 @@ def _literal(value: Any) -> str:
     return json.dumps(value)
 
 
-def read_column(columns: Sequence[Columns], name: str) -> list[Column | None]:
+def read_column(columns: Sequence[Columns], name: str, parameter: str = "group_by") -> list[Column | None]:
     """Return one column of every segment, None where no document there has it; refuse one that nobody has."""
-    found = [own.find(name, "group_by") for own in columns]
+    found = [own.find(path_of(name), parameter) for own in columns]
     if not any(found):
-        raise invalid("group_by", f"a column of the payload ({_listed(columns) or 'there is none'})", f"'{_cut(name)}'")
+        raise invalid(parameter, f"a column of the payload ({_listed(columns) or 'there is none'})", f"'{_cut(name)}'")
     return found

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from hi2.errors import InvalidParameter, invalid
+from hi2.filters.columns import SEPARATOR
 from hi2.filters.expression import MAX_DEPTH, TOO_DEEP, WORDS, And, Comparison, Expression, Not, Or, comparable
 
 #: Longer texts are refused.
@@ -22,11 +23,12 @@ MAX_DIGITS = 400
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)|(?P<op>==|!=|<=|>=|<|>|=|\(|\)|,)"
-    r"|(?P<string>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")|`(?P<quoted>[^`]+)`|(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*))",
+    r"|(?P<string>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")|(?P<name>(?:[^\W\d]\w*|`[^`]+`)(?:\.(?:[^\W\d]\w*|`[^`]+`))*))",
     re.DOTALL,
 )
 #: Longer texts take megabytes as expressions, so few of these are kept.
 _SHORT = 2000
+_KEY = re.compile(r"`([^`]+)`|([^\W\d]\w*)")
 _SPACE = re.compile(r"\s*")
 _INTEGER = re.compile(rf"[-+]?\d{{1,{MAX_DIGITS}}}")
 
@@ -34,8 +36,9 @@ _INTEGER = re.compile(rf"[-+]?\d{{1,{MAX_DIGITS}}}")
 def parse(text: str) -> Expression:
     """Return the expression that a text describes; an error points at the place.
 
-    Comparisons are ``== != < <= > >=``, ``in (…)``, ``not in (…)``, ``contains`` for tags, ``exists``, and the name of
+    Comparisons are ``== != < <= > >=``, ``in (…)``, ``not in (…)``, ``contains`` for lists, ``exists``, and the name of
     a boolean column by itself; they combine with ``and``, ``or``, ``not`` and brackets. Dates are ISO 8601 strings.
+    A dot leads into an object (``author.name``); a key with dots or spaces stands between backquotes.
     """
     return (_parsed if len(text) <= _SHORT else _parsed_long)(text)
 
@@ -88,7 +91,9 @@ class _Parser:
             begin = match.start(kind)
             if kind == "name" and text.lower() in WORDS:
                 kind, text = "word", text.lower()
-            yield _Token("name" if kind == "quoted" else kind, text, begin)
+            elif kind == "name":
+                text = SEPARATOR.join(quoted or bare for quoted, bare in _KEY.findall(text))
+            yield _Token(kind, text, begin)
             at = match.end()
 
     def _peek(self, *texts: str) -> _Token | None:
@@ -108,7 +113,7 @@ class _Parser:
         found = "the end" if place >= len(self._text.rstrip()) else repr(self._text[place : place + 12])
         line = self._text[max(0, place - 40) : place + 20].replace("\n", " ")
         mark = " " * (place - max(0, place - 40)) + "^"
-        said = f"The 'filter' parameter must have {wanted} at character {place + 1}. Got {found} instead."
+        said = f"The 'filter' parameter must have {wanted} at character {place + 1}. Got {found}."
         return InvalidParameter(f"{said}\n  {line}\n  {mark}")
 
     def _or(self) -> Expression:

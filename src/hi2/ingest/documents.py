@@ -5,8 +5,7 @@ Texts and payload are read in batches, and what does not fit in memory is spoole
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice, repeat
 from typing import Any
@@ -22,7 +21,8 @@ from hi2.data.vectors import Vectors, VectorSpool, open_vectors
 from hi2.encoders.encoder import Encoder, encode
 from hi2.encoders.static import StaticEncoder
 from hi2.errors import InvalidParameter, described, invalid
-from hi2.filters.columns import plain
+from hi2.filters.column_types import ColumnTypes
+from hi2.ingest.payload import StoredLines
 from hi2.progress import Progress
 from hi2.selectors.terms import BM25, LearnedTerms, TermSelector, TermWeights
 from hi2.text.bags import BagCollector, Bags, count, count_tokens, weigh
@@ -30,9 +30,6 @@ from hi2.text.tokenizer import Analyzer, Tokenizer
 from hi2.types import U64, Array, Floats
 
 _TEXTS_PER_BATCH = 2048
-#: Mappings and lists of a payload are at most this deep inside each other, so that every reader of JSON can read them.
-MAX_PAYLOAD_DEPTH = 100
-_SCALARS = {str, int, float, bool, type(None)}
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,7 @@ class NewDocuments:
     texts: Iterable[str] | None = None
     ids: Any = None
     term_weights: Any = None
-    payload: Iterable[Mapping[str, Any]] | None = None
+    payload: Any = None
     keep_text: bool | None = None
 
 
@@ -84,7 +81,8 @@ def collect(
     *,
     ids: Any,
     term_weights: Any,
-    payload: Iterable[Mapping[str, Any]] | None,
+    payload: Any,
+    types: ColumnTypes | None = None,
     keep_text: bool,
     metric: str,
     dim: int | None,
@@ -95,12 +93,18 @@ def collect(
 ) -> Documents:
     """Return the caller's documents, checked against each other. Without vectors, the encoder makes them."""
     keep_text = boolean("keep_text", keep_text)
-    texts = None if texts is None else entries(texts, name="texts", must="one string a document")
-    payload = None if payload is None else entries(payload, name="payload", must="one mapping a document")
+    texts = None if texts is None else entries(texts, name="texts", must="one string per document")
+    given_ids = None if ids is None else id_column(ids)
+    names = None if given_ids is None else given_ids.as_list()
+    lines = StoredLines(
+        payload,
+        types or ColumnTypes(),
+        lambda row: first_id + row if names is None else names[row] if row < len(names) else None,
+    )
     if vectors is None:
         if encoder is None or texts is None:
             raise invalid("vectors", "given, unless there are texts and an encoder to make them", None)
-        passed = _read_texts(texts, payload, reader, encoder, keep_text=keep_text, n_docs=None, progress=progress)
+        passed = _read_texts(texts, lines, reader, encoder, keep_text=keep_text, n_docs=None, progress=progress)
         vectors = passed.vectors
     else:
         passed = None
@@ -109,7 +113,9 @@ def collect(
         raise invalid("vectors", "of at least one document", "an empty array")
     if ids is None and first_id + source.n > 2**63:
         raise invalid("ids", "given: the integers that follow the last id are used up", None)
-    column = IdColumn(np.arange(first_id, first_id + source.n, dtype=np.int64)) if ids is None else id_column(ids)
+    column = given_ids
+    if column is None:
+        column = IdColumn(np.arange(first_id, first_id + source.n, dtype=np.int64))
     _check_count("ids", len(column), source.n)
     if keep_text and texts is None:
         raise invalid("keep_text", "False where no texts are given", True)
@@ -123,11 +129,11 @@ def collect(
     elif term_weights is not None:
         raise invalid("term_weights", "left out: terms are counted, not TermWeights", type(term_weights).__name__)
     elif reader is not None and texts is None:
-        raise invalid("texts", "given, one string a document, or terms=None for an index without terms", None)
+        raise invalid("texts", "given, one string per document, or terms=None for an index without terms", None)
     if passed is None:
         given = bags is not None
         passed = _read_texts(
-            texts, payload, reader, None, keep_text=keep_text, n_docs=source.n, progress=progress, scored=given
+            texts, lines, reader, None, keep_text=keep_text, n_docs=source.n, progress=progress, scored=given
         )
     own = bags if bags is not None else passed.bags
     learned = reader is not None and isinstance(reader.spec, LearnedTerms)
@@ -152,7 +158,7 @@ def count_words(reader: TermReader, texts: list[str]) -> Bags:
 
 def _check_count(name: str, n: int, n_docs: int) -> None:
     if n != n_docs:
-        raise InvalidParameter(f"The '{name}' parameter must have one entry a vector ({n_docs}). Got {n} instead.")
+        raise InvalidParameter(f"The '{name}' parameter must have one entry per vector ({n_docs}). Got {n}.")
 
 
 @dataclass(frozen=True)
@@ -168,7 +174,7 @@ class _TextPass:
 
 def _read_texts(
     texts: Iterable[str] | None,
-    payload: Iterable[Mapping[str, Any]] | None,
+    stored: StoredLines | None,
     reader: TermReader | None,
     encoder: Encoder | None,
     *,
@@ -181,7 +187,7 @@ def _read_texts(
 
     ``scored``: a trained scorer has scored these documents before, and only their words are counted.
     """
-    keep = keep_text or payload is not None
+    keep = stored is not None and (keep_text or stored.has_payload)
     if texts is None and not keep:
         return _TextPass()
     counts = reader is not None and not isinstance(reader.spec, TermWeights) and texts is not None
@@ -190,7 +196,6 @@ def _read_texts(
     words = BagCollector()
     vectors, lines = VectorSpool(), Spool(np.uint8)
     ends: list[U64] = []
-    payload_rows = None if payload is None else entries(payload, name="payload", must="one mapping a document")
     n_texts = n_bytes = 0
     with progress.phase("read texts", n_docs) as report:
         for batch in _batches(texts, n_docs or 0):
@@ -205,8 +210,8 @@ def _read_texts(
                 collector.add(bags)
             if counts and not counted and reader is not None:
                 words.add(count(reader.tokenizer, known))
-            if keep:
-                own = [_line(text if keep_text else None, payload_rows, row) for row, text in enumerate(batch, n_texts)]
+            if keep and stored is not None:
+                own = [stored.line(text if keep_text else None, row) for row, text in enumerate(batch, n_texts)]
                 column = Ragged.of(own)
                 ends.append(column.ends + np.uint64(n_bytes))
                 n_bytes += len(column.data)
@@ -216,8 +221,8 @@ def _read_texts(
     if n_texts == 0:
         raise invalid("texts", "of at least one document", "none")
     _check_count("texts", n_texts, n_texts if n_docs is None else n_docs)
-    if payload_rows is not None and next(payload_rows, None) is not None:
-        raise InvalidParameter(f"The 'payload' parameter must have one entry a document ({n_texts}). Got more instead.")
+    if stored is not None:
+        stored.finish(n_texts)
     return _TextPass(
         bags=collector.finish() if counts and not scored else None,
         stored=Ragged(np.concatenate(ends), lines.finish()) if keep else None,
@@ -247,36 +252,6 @@ def _encode_and_count(
 
 
 def _batches(texts: Iterable[str] | None, n_docs: int) -> Iterator[list[Any]]:
-    rows = repeat(None, n_docs) if texts is None else entries(texts, name="texts", must="one string a document")
+    rows = repeat(None, n_docs) if texts is None else entries(texts, name="texts", must="one string per document")
     while batch := list(islice(rows, _TEXTS_PER_BATCH)):
         yield batch
-
-
-def _check_nested(value: Any, row: int, inside: tuple[int, ...] = ()) -> None:
-    """Refuse keys that are not strings (JSON would make them strings, and could make two equal) and deep nesting."""
-    if len(inside) == MAX_PAYLOAD_DEPTH or id(value) in inside:
-        got = "one inside itself" if id(value) in inside else "deeper ones"
-        raise invalid("payload", f"mappings and lists at most {MAX_PAYLOAD_DEPTH} deep", f"{got} in row {row}")
-    inside = (*inside, id(value))
-    if isinstance(value, Mapping):
-        for key in value:
-            if not isinstance(key, str):
-                raise invalid("payload", "mappings with string keys", f"{described(key)} in row {row}")
-        value = value.values()
-    for own in value:
-        if type(own) not in _SCALARS and isinstance(own, (Mapping, list, tuple)):
-            _check_nested(own, row, inside)
-
-
-def _line(text: str | None, payload: Iterator[Mapping[str, Any]] | None, row: int) -> bytes:
-    stored: dict[str, Any] = {} if text is None else {"text": text}
-    if payload is not None:
-        value = next(payload, None)
-        if value is None or not isinstance(value, Mapping):
-            raise invalid("payload", "one mapping a document", f"{described(value)} in row {row}")
-        _check_nested(value, row)
-        stored["payload"] = dict(value)
-    try:
-        return (json.dumps(stored, ensure_ascii=False, allow_nan=False, default=plain) + "\n").encode()
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise invalid("payload", "JSON data and valid Unicode text", f"{error} in row {row}") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,7 @@ class Specs:
     refine: CodecSpec | Codec | None
     metric: str
     bags: bool = True
+    columns: Any = None
 
 
 def fit_model(

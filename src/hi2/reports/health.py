@@ -87,7 +87,7 @@ def _advice(report: dict[str, Any]) -> list[str]:
         clusters["imbalance"] > MAX_IMBALANCE or clusters["empty"] > MAX_EMPTY_SHARE * clusters["n_lists"]
     ):
         said.append(
-            f"Build anew: clusters are uneven (a document meets {clusters['imbalance']:.1f} times the mean, "
+            f"refit(): clusters are uneven (a document meets {clusters['imbalance']:.1f} times the mean, "
             f"{clusters['empty']} of {clusters['n_lists']} are empty)."
         )
     fitted = max(report["documents"] - drift["added"], 1)
@@ -105,7 +105,7 @@ def _advice(report: dict[str, Any]) -> list[str]:
         ),
     ]
     if moved:
-        said.append(f"Build anew, or refit(): since the fit {', '.join(moved)}.")
+        said.append(f"refit(): since the fit {', '.join(moved)}.")
     tuned_on = report["tuned_on"] or fitted
     if abs(report["documents"] - tuned_on) > MAX_GROWTH * tuned_on:
         when = "tuned" if report["tuned_on"] else "fitted"

@@ -94,9 +94,10 @@ def _floats_of(codec: Codec, codes: Bytes) -> Array | None:
 def _verify_stored(segment: Segment, number: int) -> None:
     """Every line is one object of text and payload, and the columns are those of the payloads."""
     payloads = (check_line(line).get("payload", {}) for line in segment.stored_lines())
-    made = Columns.of_payloads(payloads, segment.docs())
-    if "columns.json" in segment.arrays:
-        wrong = made.difference(segment.columns)
+    stored = Columns.read(segment.arrays, segment.n_docs) if "columns.json" in segment.arrays else None
+    made = Columns.of_payloads(payloads, segment.docs(), paths=stored is None or stored.paths)
+    if stored is not None:
+        wrong = made.difference(stored)
         _require(wrong is None, number, f"its columns are not those of stored.jsonl: {wrong} differ")
 
 

@@ -95,7 +95,7 @@ def per_query(filter: Any, filters: Any) -> Any:
     if filter is not None:
         raise invalid("filters", "left out where filter is given", "both")
     if isinstance(filters, str) or not isinstance(filters, Sequence):
-        raise invalid("filters", "a list with one filter a query", f"a {type(filters).__name__}")
+        raise invalid("filters", "a list with one filter per query", f"a {type(filters).__name__}")
     return FilterPerQuery(list(filters))
 
 
@@ -136,7 +136,7 @@ def matching(snapshot: Snapshot, given: Any) -> Matches:
     kind = snapshot.id_kind
     for id in ids:
         if kind is not None and isinstance(id, str) != (kind == "str"):
-            must = f"ids of type {kind}, as in the index (filters= has one filter a query)"
+            must = f"ids of type {kind}, as in the index (filters= has one filter per query)"
             raise invalid("filter", must, described(id))
     docs: list[list[int]] = [[] for _ in snapshot.segments]
     for place in snapshot.find(ids):
@@ -174,7 +174,7 @@ def _evaluate_segment(live: LiveSegment, key: str, expression: Expression) -> Se
 
 def _from_mask(snapshot: Snapshot, mask: Array) -> Matches:
     if mask.dtype != bool or mask.shape != (snapshot.n_alive,):
-        must = f"a mask with one boolean a document ({snapshot.n_alive}), in the order of ids()"
+        must = f"a mask with one boolean per document ({snapshot.n_alive}), in the order of ids()"
         raise invalid("filter", must, f"shape {mask.shape} of {mask.dtype}")
     flags, at = [], 0
     for live in snapshot.segments:

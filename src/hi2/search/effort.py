@@ -52,6 +52,8 @@ class Effort:
 
     #: The share of the clusters that a query with words opens.
     word_share: float = 1.0
+    #: Whether a search that finds fewer than k documents of a larger index opens more.
+    widens: bool = False
 
     @property
     def word_clusters(self) -> int:
@@ -100,6 +102,7 @@ def resolve_effort(
     adaptive: float | None = None,
     benefit: Benefit | None = None,
     lexical: float | None = None,
+    widens: bool = False,
 ) -> Effort:
     """Return the effort of a search; None takes the default."""
 
@@ -130,6 +133,7 @@ def resolve_effort(
         lexical=weight,
         word_share=CLUSTERS_WITH_WORDS if clusters is None and default_clusters < model.n_clusters else 1.0,
         spread=0.0 if model.evidence is None else model.evidence.spread,
+        widens=widens,
     )
 
 

@@ -13,7 +13,7 @@ from hi2 import _native
 from hi2.arguments import check_hits, thread_count
 from hi2.data.vectors import INNER_PRODUCT, LARGEST
 from hi2.errors import invalid
-from hi2.search.candidates import FilterPerQuery, Matches, group_by_filter, matching
+from hi2.search.candidates import FilterPerQuery, Matches, every_document, group_by_filter, matching
 from hi2.search.effort import Effort
 from hi2.search.hits import Found, id_array, make_hits
 from hi2.search.query import Queries, Texts, read_queries, with_terms
@@ -35,14 +35,14 @@ def execute(
     """Return the hits of one query or of a batch. ``filter`` is one filter for all queries, or one for each."""
     if filter is None and type(vectors) is np.ndarray and vectors.ndim == 1 and (texts is None or type(texts) is str):
         hits = _execute_one(state, vectors, texts, effort)
-        if hits is not None:
+        if hits is not None and not (effort.widens and hits.counts < min(effort.k, state.snapshot.n_alive)):
             return hits
     query_vectors, query_texts, single = read_queries(vectors, texts, state.model)
     check_hits(len(query_vectors), effort.k)
     n_threads = 1 if single else thread_count(threads)
     queries = with_terms(state.model, query_vectors, query_texts, effort, n_threads)
     if filter is None:
-        return make_hits(state.snapshot, execute_native(state, queries, effort, n_threads), k=effort.k, single=single)
+        return make_hits(state.snapshot, _unfiltered(state, queries, effort, n_threads), k=effort.k, single=single)
     if isinstance(filter, FilterPerQuery):
         found, complete = _filtered_each(state, queries, effort, filter, n_threads)
     else:
@@ -68,6 +68,17 @@ def execute_native(state: State, queries: Queries, effort: Effort, threads: int,
     return found if queries.words is not None else (*found[:6], _NO_PARTS, _NO_PARTS)
 
 
+def _unfiltered(state: State, queries: Queries, effort: Effort, threads: int) -> Found:
+    """Search without a filter; queries that find too little open more, as those with a filter do."""
+    found = execute_native(state, queries, effort, threads)
+    rows = np.flatnonzero(found[3] < min(effort.k, state.snapshot.n_alive)) if effort.widens else ()
+    if len(rows):
+        found = [np.array(part) for part in found]
+        again, _ = _filtered(state, queries.take(rows), effort, every_document(state.snapshot), threads)
+        _put_rows(found, rows, again)
+    return found
+
+
 def _execute_one(state: State, vector: Array, text: str | None, effort: Effort) -> Hits | None:
     """Return the hits of one plain query by one native call; None if the query must be looked at more closely."""
     if state.model.metric != INNER_PRODUCT or vector.dtype != np.float32:
@@ -87,7 +98,7 @@ def _filtered_each(
 ) -> tuple[Found, Array]:
     """Search with one filter per query; queries with equal filters are searched together."""
     if len(filter.filters) != len(queries):
-        raise invalid("filters", f"one a query ({len(queries)})", len(filter.filters))
+        raise invalid("filters", f"one per query ({len(queries)})", len(filter.filters))
     groups = group_by_filter(filter.filters)
     if not groups:
         return execute_native(state, queries, effort, threads), np.zeros(0, bool)

@@ -10,7 +10,7 @@ import numpy as np
 from hi2 import _native
 from hi2.codecs import Flat
 from hi2.errors import described, invalid
-from hi2.search.candidates import Matches, matching
+from hi2.search.candidates import Matches, every_document, matching
 from hi2.search.comparison import compare
 from hi2.search.effort import Effort
 from hi2.search.execute import execute_native, filtered_efforts
@@ -50,6 +50,8 @@ def explain(
         asked = _ByWords(state, text, effort.k, passing)
     else:
         asked = _ByVector.of(state, read_query(vector, state.model), text, effort, passing)
+        if passing is None and effort.widens and len(asked.hits) < min(effort.k, state.snapshot.n_alive):
+            asked = _ByVector.of(state, asked.queries.vectors[0], text, effort, every_document(state.snapshot))
     own = _explain(asked, id, passing, signs)
     if against is None:
         return own
@@ -59,7 +61,7 @@ def explain(
 def _explain(asked: _ByWords | _ByVector, id: Id, passing: Matches | None, signs: SignedText | None) -> Explanation:
     state = asked.state
     hits = asked.hits
-    place = state.snapshot.find([id])[0]
+    place = state.snapshot.find_checked([id], name="id")[0]
     if place is None:
         return Explanation(id, "not in the index", asked.k, hits.n_scored)
     lowest = float(hits.scores[-1]) if len(hits) else None

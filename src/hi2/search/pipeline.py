@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
-
-import numpy as np
 
 from hi2.arguments import MAX_K, boolean, integer
 from hi2.data.ids import check_id
 from hi2.encoders.encoder import Encoder
 from hi2.errors import invalid
-from hi2.search.candidates import FilterPerQuery, per_query
+from hi2.search.candidates import per_query
 from hi2.search.effort import Effort, resolve_effort, with_profile
 from hi2.search.execute import execute
 from hi2.search.explain import explain
 from hi2.search.explanation import Explanation
+from hi2.search.found_by import FoundBy
 from hi2.search.postprocess import Postprocessing, postprocess
 from hi2.search.query import encode_texts
 from hi2.search.search_counts import SearchCounts
@@ -24,6 +22,9 @@ from hi2.search.syntax import signed_text
 from hi2.search.words import execute_words, read_signs
 from hi2.state.index_state import State
 from hi2.types import Hits, Id
+
+#: Where one of these is given, a search opens what they say and no more.
+_LIMITS = ("clusters", "terms", "per_doc", "budget", "adaptive")
 
 
 def search(
@@ -54,11 +55,12 @@ def search(
         if filter is not None and effort[name] is not None:
             raise invalid(name, "left out with a filter or signs, which open as much as they need", effort[name])
     asked = effort
+    widens = profile is None and _widens(effort)
     if profile is not None:
         asked = with_profile(state, profile, effort)
         if filter is not None:  # what a filter opens is counted in clusters
             asked["adaptive"] = None
-    resolved = resolve_effort(state.model, k=k, **asked)
+    resolved = resolve_effort(state.model, k=k, **asked, widens=widens)
     offset = integer("offset", offset, low=0, high=MAX_K)
     vectors, texts = encode_texts(vectors, texts, encoder, state.model)
     words_alone = vectors is None and texts is not None
@@ -76,14 +78,19 @@ def search(
 
         def to_depth(depth: int) -> Hits:
             nonlocal used
-            used = resolve_effort(state.model, k=min(depth, MAX_K), **asked)
+            used = resolve_effort(state.model, k=min(depth, MAX_K), **asked, widens=widens)
             return answer(used)
 
         wanted = Postprocessing.of(resolved.k, offset, min_score, group_by, rerank, rerank_depth)
         hits = postprocess(wanted, to_depth, state.snapshot, [texts] if isinstance(texts, str) else texts)
     if resolved.terms and resolved.per_doc and not words_alone:
         search_counts.count(texts, hits)
-    return hits.explained_by(partial(_explain_hit, state, vectors, texts, used, filter))
+    return hits.coming_from(FoundBy(state, vectors, texts, used, filter))
+
+
+def _widens(effort: dict[str, Any]) -> bool:
+    """Whether a search may open more than its effort says, to find k documents."""
+    return all(effort[name] is None for name in _LIMITS)
 
 
 def _without_signs(state: State, vectors: Any, texts: Any, filter: Any, threads: int | None) -> tuple[Any, Any, Any]:
@@ -114,7 +121,7 @@ def explain_one(
     effort: dict[str, Any],
 ) -> Explanation:
     """Return why a document is, or is not, among the k best of a query."""
-    resolved = resolve_effort(state.model, k=k, **effort)
+    resolved = resolve_effort(state.model, k=k, **effort, widens=_widens(effort))
     filter, signs = None, None
     if boolean("syntax", syntax):
         signed = vector if isinstance(vector, str) and text is None else text
@@ -124,14 +131,3 @@ def explain_one(
     _check_lexical(effort["lexical"], query_text, words_alone=vector is None and query_text is not None)
     other = None if against is None else check_id(against, name="against")
     return explain(state, vector, query_text, resolved, id=check_id(id), against=other, filter=filter, signs=signs)
-
-
-def _explain_hit(
-    state: State, vectors: Any, texts: Any, effort: Effort, filter: Any, query: int, id: Id
-) -> Explanation:
-    """Explain a document to one of the queries of a search, as the index was then."""
-    single = isinstance(texts, str) if vectors is None else np.ndim(vectors) == 1
-    text = texts if single or texts is None else texts[query]
-    vector = vectors if single or vectors is None else vectors[query]
-    own = filter.filters[query] if isinstance(filter, FilterPerQuery) else filter
-    return explain(state, vector, text, effort, id=check_id(id), filter=own)

@@ -90,7 +90,7 @@ def postprocess(
             break
         depth = min(snapshot.n_alive, depth * _GROUPING_FACTOR)  # too few groups so far
     pages = [_page(own, wanted) for own in found]
-    return _stack(hits, pages, wanted.k) if hits.batched else replace(pages[0], why=hits.why)
+    return _stack(hits, pages, wanted.k) if hits.batched else pages[0]
 
 
 def _weak(wanted: Postprocessing, hits: Hits) -> bool:
@@ -133,7 +133,7 @@ def _rerank(wanted: Postprocessing, hits: Hits, query: str | None, snapshot: Sna
         raise Error(f"The 'rerank' callable failed: {type(error).__name__}: {error}") from error
     if len(scores) != len(texts) or np.isnan(scores).any():
         got = f"{len(scores)}" if len(scores) != len(texts) else "NaN"
-        raise InvalidParameter(f"The 'rerank' callable must give one score a text ({len(texts)}). Got {got} instead.")
+        raise InvalidParameter(f"The 'rerank' callable must give one score per text ({len(texts)}). Got {got}.")
     order = np.argsort(-scores, kind="stable")
     return replace(_take(best, order), scores=scores[order])
 

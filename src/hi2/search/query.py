@@ -99,14 +99,14 @@ def read_queries(vectors: Any, texts: Texts, model: Model) -> tuple[Floats, Sequ
     if single and texts is not None and not isinstance(texts, str):
         raise invalid("texts", "one string for one vector", f"a {type(texts).__name__}")
     if not single and isinstance(texts, str):
-        raise invalid("texts", "one string a query", "a single string for a batch of vectors")
+        raise invalid("texts", "one string per query", "a single string for a batch of vectors")
     source = open_vectors(array[None, :] if single else array, metric=model.metric, dim=model.dim)
     queries = source.read(slice(0, source.n))
     if texts is None:
         return queries, None, single
-    rows = [texts] if isinstance(texts, str) else list(entries(texts, name="texts", must="one string a query"))
+    rows = [texts] if isinstance(texts, str) else list(entries(texts, name="texts", must="one string per query"))
     if len(rows) != len(queries):
-        raise invalid("texts", f"one string a query ({len(queries)})", len(rows))
+        raise invalid("texts", f"one string per query ({len(queries)})", len(rows))
     for row, text in enumerate(rows):
         if text is not None and not isinstance(text, str):
             raise invalid("texts", "strings or None", f"a {type(text).__name__} in row {row}")

@@ -94,7 +94,7 @@ class ClusterSelector:
         if self.anchors.ndim != 2 or self.anchors.shape != self.centroids.shape:
             raise InvalidParameter(
                 f"The 'anchors' and 'centroids' parameters must both be (n_clusters, dim). "
-                f"Got {self.anchors.shape} and {self.centroids.shape} instead."
+                f"Got {self.anchors.shape} and {self.centroids.shape}."
             )
         if self.spec.n_clusters not in (None, len(self.anchors)):
             raise invalid("anchors", f"the {self.spec.n_clusters} that the spec says", f"{len(self.anchors)} of them")

@@ -203,7 +203,7 @@ class TermScorer:
             except Exception as error:
                 raise FormatError(f"The index is damaged: its term scorer cannot be loaded ({error}).") from error
         raise MissingExtra(
-            "This index scores documents by a transformer; to add to it: pip install 'hi2[train]', or 'hi2[onnx]'"
+            "This index scores documents by a transformer; to add to it: pip install 'hi2[train]' or 'hi2[onnx]'"
         )
 
     def _load_with_torch(self) -> Callable[[I64, I64], Floats]:

@@ -49,5 +49,6 @@ class Added:
         fitted, added = known / max(int(known.sum()), 1), self.df / max(int(self.df.sum()), 1)
         report["df"] = float(np.abs(fitted - added).sum() / 2)
         report["unseen_terms"] = int(((known == 0) & (self.df > 0)).sum())
-        report["average_length"] = self.n_tokens / self.n_docs / max(terms.average_length, 1e-9)
+        if terms.average_length > 0:
+            report["average_length"] = self.n_tokens / self.n_docs / terms.average_length
         return report

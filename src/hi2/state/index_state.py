@@ -8,6 +8,7 @@ from typing import Any
 
 from hi2 import _native
 from hi2.data.lazy import lazy
+from hi2.filters.column_types import ColumnTypes
 from hi2.state.drift import Added
 from hi2.state.model import Model
 from hi2.state.profile import Profile
@@ -25,6 +26,15 @@ class State:
     keep_text: bool
     #: By name. ``add_profiles`` and ``verify`` check that they were tuned for this model; opening an index does not.
     profiles: Mapping[str, Profile] = field(default_factory=dict)
+    #: The types that columns of the payload were declared to have, by name.
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+    #: Whether the number of clusters and the codec were left to the index: then it fits them again as it grows.
+    grows: bool = False
+
+    def column_types(self) -> ColumnTypes:
+        """Return the type of every column: as declared, and as the documents have them."""
+        return ColumnTypes.of(self.columns, (live.segment.columns for live in self.snapshot.segments))
 
     @lazy
     def reader(self) -> _native.Reader:

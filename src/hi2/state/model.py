@@ -66,17 +66,17 @@ class Model:
         for name, part in (("clusters", self.clusters), ("codec", self.codec), ("refine", self.refine)):
             if part is not None and part.dim != self.dim:
                 raise InvalidParameter(
-                    f"The '{name}' parameter must be fitted to dimension {self.dim}. Got dimension {part.dim} instead."
+                    f"The '{name}' parameter must be fitted to dimension {self.dim}. Got dimension {part.dim}."
                 )
         for name, codec in (("codec", self.codec), ("refine", self.refine)):
             if codec is not None and codec.spec.residual and self.clusters is None:
                 raise InvalidParameter(
-                    f"The '{name}' parameter must not be residual without clusters. Got {codec.spec} instead."
+                    f"The '{name}' parameter must not be residual without clusters. Got {codec.spec}."
                 )
         if self.refine is not None and not (self.codec.query_map is None and self.refine.query_map is None):
             raise InvalidParameter(
                 "The 'refine' parameter must be None with a codec that was taught to map queries (adapt=False, "
-                f"--no-adapt, teaches none): the two would score them differently. Got {self.refine.spec} instead."
+                f"--no-adapt, teaches none): the two would score them differently. Got {self.refine.spec}."
             )
 
     @property

@@ -93,7 +93,7 @@ class Segment:
             raise FormatError(f"The index is damaged: {error}. Run verify() to find the file.") from error
         if "stored_ends.npy" in arrays:
             if arrays["stored_ends.npy"].shape != (meta.n_docs,):
-                raise FormatError("The index is damaged: stored_ends.npy is not one end a document.")
+                raise FormatError("The index is damaged: stored_ends.npy is not one end per document.")
             if "stored.jsonl" not in arrays:
                 raise FormatError("A segment has no array 'stored.jsonl'.")
 
@@ -112,7 +112,7 @@ class Segment:
         codes, refine = arrays["codes.npy"], arrays["refine_codes.npy"] if model.refine is not None else None
         for name, codec in (("codes.npy", model.codec), ("refine_codes.npy", model.refine)):
             if codec is not None and arrays[name].shape != (meta.n_docs, codec.code_bytes):
-                raise FormatError(f"The index is damaged: {name} is not {codec.code_bytes} bytes a document.")
+                raise FormatError(f"The index is damaged: {name} is not {codec.code_bytes} bytes per document.")
         return _native.Segment(
             n_docs=meta.n_docs,
             codes=codes,
@@ -203,9 +203,11 @@ class Segment:
 
     @lazy
     def columns(self) -> Columns:
-        """The payload as typed columns; built from the stored lines where no columns are stored."""
+        """The payload as typed columns, built from the stored lines where not all columns are stored."""
         if "columns.json" in self.arrays:
-            return Columns.read(self.arrays, self.n_docs)
+            columns = Columns.read(self.arrays, self.n_docs)
+            if columns.paths or all(own.kind != "other" for own in columns.by_name.values()):
+                return columns
         if not self.keeps_documents:
             return Columns(self.n_docs, [])
         return Columns.of_lines(self.stored_lines(), self.docs())

@@ -86,6 +86,16 @@ class Snapshot:
                     places[i] = Place(position, doc)
         return places
 
+    def find_checked(self, ids: Sequence[Any], *, name: str = "ids") -> list[Place | None]:
+        """Return where documents are, as ``find`` does; refuse ids that no document can have, being of another type."""
+        wanted = [check_id(id, name=name) for id in ids]
+        kind = self.id_kind
+        for id in wanted:
+            if kind is not None and isinstance(id, str) != (kind == "str"):
+                own, other = ("strings", "an integer") if kind == "str" else ("integers", "a string")
+                raise invalid(name, f"{own}, as the ids of this index are", f"{described(id)}, {other},")
+        return self.find(wanted)
+
     def has(self, id: object) -> bool:
         """Return whether a document of this id is alive."""
         known = isinstance(id, (int, str, np.integer)) and not isinstance(id, bool)
@@ -149,7 +159,7 @@ def row_ids(snapshot: Snapshot, segments: Array, rows: Array) -> list[Id]:
 def stored_documents(snapshot: Snapshot, ids: Sequence[Id]) -> list[dict[str, Any]]:
     """Return the stored text and payload of some documents."""
     stored = []
-    for id, place in zip(ids, snapshot.find(ids), strict=True):
+    for id, place in zip(ids, snapshot.find_checked(ids), strict=True):
         if place is None:
             raise invalid("ids", "in the index", described(id))
         segment = snapshot.segments[place.segment].segment
@@ -157,12 +167,22 @@ def stored_documents(snapshot: Snapshot, ids: Sequence[Id]) -> list[dict[str, An
     return stored
 
 
-def get_documents(snapshot: Snapshot, ids: Id | Sequence[Id]) -> Any:
-    """Return what is stored of one document, or a list for several."""
-    if isinstance(ids, (str, int, np.integer)):
-        return stored_documents(snapshot, [check_id(ids, name="ids")])[0]
-    given = entries(ids, name="ids", must="an id or a list of ids")
-    return stored_documents(snapshot, [check_id(id, name="ids") for id in given])
+#: Stands for a default that was not given.
+NO_DEFAULT: Any = ...
+
+
+def get_documents(snapshot: Snapshot, ids: Id | Sequence[Id], default: Any = NO_DEFAULT) -> Any:
+    """Return what is stored of one document, or a list for several; the default, if given, for what is not there."""
+    single = isinstance(ids, (str, int, np.integer))
+    given = [ids] if single else entries(ids, name="ids", must="an id or a list of ids")
+    wanted = [check_id(id, name="ids") for id in given]
+    if default is NO_DEFAULT:
+        found = stored_documents(snapshot, wanted)
+    else:
+        there = [id for id, place in zip(wanted, snapshot.find_checked(wanted), strict=True) if place is not None]
+        known = dict(zip(there, stored_documents(snapshot, there), strict=True))
+        found = [known.get(id, default) for id in wanted]
+    return found[0] if single else found
 
 
 def stored_texts(snapshot: Snapshot) -> list[str]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,8 @@ from hi2.store.folder import Folder
 from hi2.types import Array
 
 HEADER_ALIGNMENT = 64
+#: The file that holds the arrays of a small segment, one after another.
+PACK = "arrays.pack"
 #: A larger file must hold data in a thousandth of its bytes: an index has no files of mere holes, which take no room
 #: and could claim any number of documents.
 _MAX_HOLLOW_BYTES = 1 << 30
@@ -37,18 +39,21 @@ class FileEntry:
     shape: tuple[int, ...]
     bytes: int
     sha256: str
+    #: Where the file begins in the pack of its folder; None if it is a file of its own.
+    at: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry as JSON data."""
-        return {"dtype": self.dtype, "shape": list(self.shape), "bytes": self.bytes, "sha256": self.sha256}
+        own = {"dtype": self.dtype, "shape": list(self.shape), "bytes": self.bytes, "sha256": self.sha256}
+        return own if self.at is None else {**own, "at": self.at}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> FileEntry:
         """Return the entry that ``to_json`` wrote."""
-        entry = cls(data["dtype"], tuple(data["shape"]), data["bytes"], data["sha256"])
+        entry = cls(data["dtype"], tuple(data["shape"]), data["bytes"], data["sha256"], data.get("at"))
         if not (isinstance(entry.dtype, str) and isinstance(entry.sha256, str)):
             raise ValueError("a file's type and checksum must be strings")
-        if any(type(n) is not int or n < 0 for n in (*entry.shape, entry.bytes)):
+        if any(type(n) is not int or n < 0 for n in (*entry.shape, entry.bytes, entry.at or 0)):
             raise ValueError("a file's shape and size must be counts")
         return entry
 
@@ -81,15 +86,34 @@ class MemorySink:
 
 
 class FolderSink:
-    """Writes arrays as files of a folder."""
+    """Writes arrays as files of a folder, or one after another into one file, its pack, which is flushed once."""
 
-    def __init__(self, folder: Folder) -> None:
+    def __init__(self, folder: Folder, *, packed: bool = False) -> None:
         self.folder = folder
         self.entries: dict[str, FileEntry] = {}
+        self._pack = folder.create(PACK) if packed else None
 
     def put(self, name: str, dtype: npt.DTypeLike, shape: tuple[int, ...], blocks: Iterable[Array]) -> None:
         """Store the blocks, concatenated, as one array."""
-        self.entries[name] = write_file(self.folder, name, dtype, shape, blocks)
+        if self._pack is None:
+            self.entries[name] = write_file(self.folder, name, dtype, shape, blocks)
+            return
+        at = self._pack.tell()
+        at += self._pack.write(bytes(-at % HEADER_ALIGNMENT))
+        self.entries[name] = replace(_write(self._pack, name, dtype, shape, blocks), at=at)
+
+    def finish(self) -> None:
+        """Make what was written durable."""
+        if self._pack is not None:
+            self._pack.flush()
+            os.fsync(self._pack.fileno())
+        self.close()
+        self.folder.sync()
+
+    def close(self) -> None:
+        """Close the pack."""
+        if self._pack is not None:
+            self._pack.close()
 
 
 def put_array(sink: Sink, name: str, array: Array) -> None:
@@ -110,17 +134,24 @@ def write_file(
     folder: Folder, name: str, dtype: npt.DTypeLike, shape: tuple[int, ...], blocks: Iterable[Array]
 ) -> FileEntry:
     """Write a new file, flush it to the disk, and return its manifest entry."""
-    digest = hashlib.sha256()
-    header = _header(name, dtype, shape)
     with folder.create(name) as file:
-        digest.update(header)
-        size = file.write(header)
-        for block in blocks:
-            data = np.ascontiguousarray(block, dtype).reshape(-1).view(np.uint8).data
-            digest.update(data)
-            size += file.write(data)
+        entry = _write(file, name, dtype, shape, blocks)
         file.flush()
         os.fsync(file.fileno())
+    return entry
+
+
+def _write(
+    file: BinaryIO, name: str, dtype: npt.DTypeLike, shape: tuple[int, ...], blocks: Iterable[Array]
+) -> FileEntry:
+    """Write the bytes of a file where another stands, and return its manifest entry."""
+    header = _header(name, dtype, shape)
+    digest = hashlib.sha256(header)
+    size = file.write(header)
+    for block in blocks:
+        data = np.ascontiguousarray(block, dtype).reshape(-1).view(np.uint8).data
+        digest.update(data)
+        size += file.write(data)
     if size - len(header) != prod(shape) * np.dtype(dtype).itemsize:
         raise AssertionError(f"{name}: {size} bytes were written for shape {shape}")
     return FileEntry(np.dtype(dtype).str, tuple(shape), size, digest.hexdigest())
@@ -177,11 +208,7 @@ class OpenArray:
         """Return the array as a map, which keeps no descriptor: an index may have more files than a process may."""
         if self.size == self._begin:
             return np.zeros(self._shape, self._dtype)
-        if hasattr(_native, "map_file"):
-            return self._array(_native.map_file(self._fd)[self._begin :])
-        with os.fdopen(os.dup(self._fd), "rb") as file:
-            data = np.memmap(file, np.uint8, "r", self._begin, (self.size - self._begin,)).view(np.ndarray)
-        return self._array(data)
+        return self._array(_mapped(self._fd)[self._begin :])
 
     def read(self) -> Array:
         """Return the array in memory."""
@@ -197,6 +224,64 @@ class OpenArray:
 
     def _array(self, data: Array) -> Array:
         array = data.view(self._dtype).reshape(self._shape)
+        array.flags.writeable = False
+        return array
+
+
+def _mapped(fd: int) -> Array:
+    """The bytes of an open file as a map."""
+    if hasattr(_native, "map_file"):
+        mapped: Array = _native.map_file(fd)
+        return mapped
+    with os.fdopen(os.dup(fd), "rb") as file:
+        return np.memmap(file, np.uint8, "r").view(np.ndarray)
+
+
+def _read_all(fd: int, size: int) -> Array:
+    with os.fdopen(os.dup(fd), "rb") as file:
+        return np.fromfile(file, np.uint8, size)
+
+
+class Pack:
+    """The pack of a folder, mapped or read once for all its arrays."""
+
+    def __init__(self, folder: Folder, *, mmap: bool) -> None:
+        self._path = folder.path / PACK
+        fd = folder.open_file(PACK)
+        try:
+            size = os.fstat(fd).st_size
+            if size == 0 or (size > _MAX_HOLLOW_BYTES and _is_hollow(fd, size)):
+                raise FormatError(f"{self._path}: there is no data in its {size} bytes; restore the file.")
+            self._data: Array = _mapped(fd) if mmap else _read_all(fd, size)
+        finally:
+            os.close(fd)
+
+    def check_rest(self, entries: Iterable[FileEntry]) -> None:
+        """Refuse a pack with other bytes than those of its arrays, one after another, and zeros between them."""
+        end = 0
+        for entry in sorted(entries, key=lambda own: own.at or 0):
+            begin = entry.at or 0
+            if not 0 <= begin - end < HEADER_ALIGNMENT or self._data[end:begin].any():
+                raise FormatError(f"{self._path}: its arrays do not follow one another; restore the file.")
+            end = begin + entry.bytes
+        if len(self._data) != end:
+            raise FormatError(f"{self._path}: {len(self._data)} bytes where its arrays have {end}; restore the file.")
+
+    def array(self, name: str, entry: FileEntry) -> Array:
+        """Return one of the arrays; its size and header must be what the manifest says."""
+        try:
+            dtype = np.dtype(entry.dtype)
+            header = _header(name, dtype, entry.shape)
+            expected = len(header) + prod(entry.shape) * dtype.itemsize
+        except (TypeError, ValueError, OverflowError) as error:
+            raise FormatError(f"{self._path}: the manifest describes no array {name} ({error}).") from error
+        begin = entry.at or 0
+        data = self._data[begin : begin + entry.bytes]
+        if dtype.hasobject or begin % HEADER_ALIGNMENT or len(data) != expected or expected != entry.bytes:
+            raise FormatError(f"{self._path}: {name} is not the array that the manifest describes; restore the file.")
+        if data[: len(header)].tobytes() != header:
+            raise FormatError(f"{self._path}: the header of {name} is not what the manifest says; restore the file.")
+        array: Array = data[len(header) :].view(dtype).reshape(entry.shape)
         array.flags.writeable = False
         return array
 
@@ -220,9 +305,12 @@ def check_file(folder: Folder, name: str, entry: FileEntry) -> None:
     """Raise FormatError unless the file's bytes are those that were written."""
     digest = hashlib.sha256()
     try:
-        with os.fdopen(folder.open_file(name), "rb") as file:
-            for block in iter(lambda: file.read(1 << 20), b""):
+        with os.fdopen(folder.open_file(name if entry.at is None else PACK), "rb") as file:
+            file.seek(entry.at or 0)
+            left = entry.bytes if entry.at is not None else None
+            while block := file.read(1 << 20 if left is None else min(1 << 20, left)):
                 digest.update(block)
+                left = None if left is None else left - len(block)
     except FileNotFoundError:
         raise
     except OSError as error:

@@ -6,9 +6,11 @@ the folder is read, written or removed, and no read waits for a pipe or a device
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import stat
+import sys
 import weakref
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -18,6 +20,8 @@ from hi2.errors import FormatError
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _PLAIN = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
+#: The flag of renameat2 in Linux.
+_RENAME_EXCHANGE = 2
 #: Where a system opens no descriptors of folders (Windows), absolute paths stand in for them.
 _BY_DESCRIPTOR = os.open in os.supports_dir_fd
 
@@ -110,6 +114,21 @@ class Folder:
         self.rename(aside, name)
         self.sync()
 
+    def copy_over(self, name: str, other: str, *, limit: int) -> None:
+        """Give a file a second name, in the place of what has it; a copy where the system has no links.
+
+        A link needs no flush of its own: the names are durable with the next ``sync``.
+        """
+        aside = other + ".new"
+        self.unlink(aside)
+        own: dict[str, Any] = {} if self._fd is None else {"src_dir_fd": self._fd, "dst_dir_fd": self._fd}
+        try:
+            os.link(*self._at(name), *self._at(aside), follow_symlinks=False, **own)
+        except (OSError, NotImplementedError):
+            self.replace(other, self.read(name, limit=limit))
+            return
+        self.rename(aside, other)
+
     # -- names --------------------------------------------------------------------------------------------------------
 
     def names(self) -> list[str]:
@@ -127,6 +146,21 @@ class Folder:
         """Give an entry another name; a file of that name is replaced."""
         own: dict[str, Any] = {} if self._fd is None else {"src_dir_fd": self._fd, "dst_dir_fd": self._fd}
         os.replace(*self._at(old), *self._at(new), **own)
+
+    def swap(self, one: str, other: str) -> None:
+        """Give two folders each other's name: in one step where the system can (Linux), else in three.
+
+        If the process ends between the three, ``other`` is missing and ``one``.swap is what it was.
+        """
+        if not _exchange(self._fd, one, other):
+            between = f"{one}.swap"
+            self.rename(other, between)
+            try:
+                self.rename(one, other)
+            except BaseException:
+                self.rename(between, other)
+                raise
+            self.rename(between, one)
 
     def unlink(self, name: str) -> None:
         """Remove a file or a link, if there is one."""
@@ -178,6 +212,17 @@ class Folder:
             return _refused(self.path / name)
         error.filename = str(self.path / name)
         return error
+
+
+def _exchange(fd: int | None, one: str, other: str) -> bool:
+    """Exchange two names of a folder in one step; False where the system or the file system cannot."""
+    if fd is None or not sys.platform.startswith("linux"):
+        return False
+    try:
+        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return False
+    return bool(renameat2(fd, os.fsencode(one), fd, os.fsencode(other), _RENAME_EXCHANGE) == 0)
 
 
 def _refused(path: Path) -> FormatError:

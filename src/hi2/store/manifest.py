@@ -14,7 +14,7 @@ from typing import Any
 from hi2.errors import FormatError, UnsupportedVersion
 from hi2.store.folder import Folder
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 OLDEST_READABLE_VERSION = 1
 
 MANIFEST = "manifest.json"
@@ -75,5 +75,5 @@ def new_manifest(content: dict[str, Any]) -> dict[str, Any]:
 def write_manifest(folder: Folder, manifest: dict[str, Any]) -> None:
     """Commit a manifest; the one before becomes the previous manifest."""
     if folder.stat(MANIFEST) is not None:
-        folder.replace(PREVIOUS, folder.read(MANIFEST, limit=MAX_BYTES))
+        folder.copy_over(MANIFEST, PREVIOUS, limit=MAX_BYTES)
     folder.replace(MANIFEST, serialise(manifest))

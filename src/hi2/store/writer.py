@@ -7,6 +7,7 @@ until the next commit, for readers that are about to open them; files that neith
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -24,19 +25,21 @@ from hi2.state.index_state import State
 from hi2.state.model import Model
 from hi2.state.segment import Segment, SegmentMeta
 from hi2.state.snapshot import LiveSegment
-from hi2.store.arrays import FileEntry, FolderSink, Sink, map_file, put_array, write_file
+from hi2.store.arrays import FileEntry, FolderSink, Pack, Sink, map_file, put_array, write_file
 from hi2.store.folder import Folder
 from hi2.store.lock import WriterLock
 from hi2.store.manifest import MANIFEST, PREVIOUS, new_manifest, read_manifest, write_manifest
 from hi2.store.named_files import Stored, entries, model_checksum, named_files
-from hi2.types import U32, Bytes
+from hi2.types import U32, Array, Bytes
+
+_log = logging.getLogger("hi2")
 
 #: Writes the arrays of a segment to a sink.
 WriteSegment = Callable[[Sink], SegmentMeta]
 #: Writes a segment to disk and returns it.
 PutSegment = Callable[[Model, WriteSegment], Segment]
 #: The names of files and folders that a writer makes, and may remove.
-_OWN_NAMES = re.compile(r"model|segment-\d{6,}|drift-\d{6,}\.npy|words-\d{6,}\.txt")
+_OWN_NAMES = re.compile(r"model(?:-\d{6,})?|segment-\d{6,}|drift-\d{6,}\.npy|words-\d{6,}\.txt")
 _SEGMENT, _ALIVE = re.compile(r"segment-(\d{6,12})"), re.compile(r"alive-\d{6,}\.npy")
 
 
@@ -68,6 +71,8 @@ class Writer:
         self.folder = folder
         self._mmap = mmap
         self._lock = WriterLock(folder)
+        #: The model that is on disk, and what the manifest says about it.
+        self._model: Model | None = None
         self._model_part: dict[str, Any] | None = None
         #: The counts of terms that are on disk, and what the manifest says about their file.
         self._drift: tuple[U32, dict[str, Any]] | None = None
@@ -95,7 +100,7 @@ class Writer:
         """Continue from a state that this folder holds."""
         manifest = stored.manifest
         self._expected = {manifest["checksum"]}
-        self._model_part = dict(manifest["model"])
+        self._model, self._model_part = stored.state.model, dict(manifest["model"])
         if stored.state.added.df is not None:
             self._drift = stored.state.added.df, dict(manifest["drift"]["df"])
         self._words = manifest["drift"].get("words")
@@ -107,14 +112,18 @@ class Writer:
         # Version 1 kept no count: what lies in the folder is the best there is.
         found = [int(match[1]) for match in map(_SEGMENT.fullmatch, self.folder.names()) if match]
         self._next_segment = max(int(manifest.get("next_segment", 1)), 1 + max(found, default=0))
-        self._collect_garbage()
+        if removed := self._collect_garbage():
+            _log.info("Removed from %s what an interrupted change had left: %s.", self.folder, ", ".join(removed))
 
     def holds(self, segment: Segment) -> bool:
         """Return whether a segment is on disk, in a file of this folder."""
         return segment in self._files
 
-    def write_segment(self, model: Model, write: WriteSegment) -> Segment:
-        """Return the segment that ``write(sink)`` puts into a new folder, mapped or read. No manifest names it yet."""
+    def write_segment(self, model: Model, write: WriteSegment, *, packed: bool = False) -> Segment:
+        """Return the segment that ``write(sink)`` puts into a new folder, mapped or read. No manifest names it yet.
+
+        ``packed`` writes one file instead of many, so that it is durable sooner; a larger segment is better apart.
+        """
         self._lock.check()
         with self._guard:
             name = f"segment-{self._next_segment:06d}"
@@ -122,10 +131,13 @@ class Writer:
             self._writing.add(name)
         try:
             with self.folder.make_child(name) as own:
-                sink = FolderSink(own)
-                meta = write(sink)
-                own.sync()
-                arrays = {file: map_file(own, file, entry, mmap=self._mmap) for file, entry in sink.entries.items()}
+                sink = FolderSink(own, packed=packed)
+                try:
+                    meta = write(sink)
+                    sink.finish()
+                finally:
+                    sink.close()
+                arrays = _read_back(own, sink.entries, mmap=self._mmap)
                 segment = Segment(model, meta, arrays)
             with self._guard:
                 self._files[segment] = _SegmentFiles(name, sink.entries)
@@ -148,13 +160,13 @@ class Writer:
                 self.folder.remove(files.folder)
 
     @contextmanager
-    def transaction(self) -> Iterator[PutSegment]:
+    def transaction(self, *, packed: bool = False) -> Iterator[PutSegment]:
         """Yield what writes the segments of a commit. If the commit fails, they are removed and the error says so."""
         self._lock.check()
         written: list[Segment] = []
 
         def put(model: Model, write: WriteSegment) -> Segment:
-            written.append(self.write_segment(model, write))
+            written.append(self.write_segment(model, write, packed=packed))
             return written[-1]
 
         try:
@@ -180,8 +192,10 @@ class Writer:
             )
         # The folder knows which commit was the last, even if that one was interrupted after it took effect.
         generation = 1 if last is None else 1 + int(last["generation"])
-        if self._model_part is None:
-            self._model_part = self._write_model(state.model)
+        if self._model_part is None or state.model is not self._model:
+            name = "model" if last is None else f"model-{generation:06d}"
+            self._model, self._model_part = state.model, self._write_model(state.model, name)
+            self._drift = self._words = None  # they belong to a model
         files = {live.segment: self._with_alive(live, generation) for live in state.snapshot.segments}
         content = {
             "generation": generation,
@@ -192,6 +206,8 @@ class Writer:
             "next_id": state.next_id,
             "n_docs": state.snapshot.n_alive,
             "keep_text": state.keep_text,
+            "columns": dict(state.columns),
+            "grows": state.grows,
             "profiles": {name: profile.to_json() for name, profile in state.profiles.items()},
         }
         self.folder.sync()
@@ -238,17 +254,17 @@ class Writer:
                 "Nothing was lost in memory; commit again when the folder can be read."
             ) from failure
 
-    def _write_model(self, model: Model) -> dict[str, Any]:
-        self.folder.remove("model")  # left by a commit that failed
-        with self.folder.make_child("model") as own:
+    def _write_model(self, model: Model, name: str) -> dict[str, Any]:
+        self.folder.remove(name)  # left by a commit that failed
+        with self.folder.make_child(name) as own:
             sink = FolderSink(own)
             description, arrays = model.to_arrays()
-            for name, array in arrays.items():
-                put_array(sink, name, array)
+            for file, array in arrays.items():
+                put_array(sink, file, array)
             own.sync()
-        files = {name: entry.to_json() for name, entry in sink.entries.items()}
+        files = {file: entry.to_json() for file, entry in sink.entries.items()}
         checksum = model_checksum(description, sink.entries)
-        return {"folder": "model", "parts": description, "files": files, "fingerprint": checksum}
+        return {"folder": name, "parts": description, "files": files, "fingerprint": checksum}
 
     def _with_alive(self, live: LiveSegment, generation: int) -> _SegmentFiles:
         """Return a segment's files with its alive bits, written unless they are there already."""
@@ -298,11 +314,12 @@ class Writer:
             return None
         return named
 
-    def _collect_garbage(self) -> None:
+    def _collect_garbage(self) -> list[str]:
         """Remove files of ours that no manifest names. Whatever is in doubt, or cannot be removed now, stays."""
         named = self._named()
+        removed: list[str] = []
         if named is None:
-            return
+            return removed
         with suppress(OSError):
             found = self.folder.names()  # listed first: what another thread begins to write from now on is not in it
             with self._guard:  # a later commit may name these
@@ -314,14 +331,25 @@ class Writer:
                         continue
                     if ("", name) not in named and (name, "") not in named and name not in used:
                         self.folder.remove(name)
+                        removed.append(name)
                     elif _SEGMENT.fullmatch(name):
                         self._collect_alive_bits(name, named)
+        return removed
 
     def _collect_alive_bits(self, name: str, named: set[tuple[str, str]]) -> None:
         with self.folder.child(name) as own:
             for file in own.names():
                 if _ALIVE.fullmatch(file) and (name, file) not in named:
                     own.unlink(file)
+
+
+def _read_back(folder: Folder, written: Mapping[str, FileEntry], *, mmap: bool) -> dict[str, Array]:
+    """The arrays that were written, mapped or read."""
+    pack = Pack(folder, mmap=mmap) if any(entry.at is not None for entry in written.values()) else None
+    return {
+        name: map_file(folder, name, entry, mmap=mmap) if pack is None else pack.array(name, entry)
+        for name, entry in written.items()
+    }
 
 
 def _describe_segment(live: LiveSegment, files: _SegmentFiles) -> dict[str, Any]:

@@ -113,7 +113,7 @@ def weigh(tokenizer: Analyzer, rows: Any) -> Bags:
         rows = rows.tocsr()  # another of SciPy's formats; some have arrays of the same names
     if hasattr(rows, "indptr") and hasattr(rows, "indices") and hasattr(rows, "data"):
         return _from_csr(tokenizer, rows)
-    must = "a CSR matrix or one mapping a document"
+    must = "a CSR matrix or one mapping per document"
     if isinstance(rows, Mapping):
         raise invalid("term_weights", must, "a single mapping")
     offsets = [0]

@@ -18,7 +18,7 @@ def load_stemmer(name: str) -> Any:
         return Stemmer.Stemmer(name, 0)  # its cache takes longer than stemming
     except (KeyError, AttributeError, ValueError):
         known = ", ".join(sorted(Stemmer.algorithms()))
-        raise InvalidParameter(f"The 'stemmer' parameter must be one of {known}. Got {name!r} instead.") from None
+        raise InvalidParameter(f"The 'stemmer' parameter must be one of {known}. Got {name!r}.") from None
 
 
 @cache

@@ -20,7 +20,7 @@ from hi2.encoders.encoder import Encoder
 from hi2.errors import invalid
 from hi2.ingest.documents import Documents, collect, term_reader
 from hi2.ingest.fit import fit_model
-from hi2.progress import Progress
+from hi2.progress import AnyProgress, Progress
 from hi2.selectors.clusters import ClusterSelector, KMeans
 from hi2.selectors.learned import TermScorer
 from hi2.selectors.terms import BM25, LearnedTerms, TermSelector, fit_terms
@@ -64,7 +64,7 @@ def distill(
     folder: str | Path | None = None,
     metric: str = "inner_product",
     threads: int | None = None,
-    progress: bool | Progress | None = None,
+    progress: AnyProgress = None,
 ) -> Parts:
     """Train the selectors and the codec of a collection from queries.
 
@@ -135,7 +135,7 @@ def _fit_start(
 ) -> tuple[Documents, Model]:
     """Return the documents, and the model an untrained index of them would have."""
     if terms is not None and texts is None:
-        raise invalid("texts", "given, one string a document: terms are learned from them", None)
+        raise invalid("texts", "given, one string per document: terms are learned from them", None)
     reader = term_reader(terms)
     if isinstance(terms, TermSelector) and isinstance(terms.spec, LearnedTerms):
         raise invalid("terms", "counted (BM25); these are trained already", repr(terms.spec))

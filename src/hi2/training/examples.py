@@ -128,7 +128,7 @@ def split_queries(
                 raise invalid("positives", f"rows of the {len(data)} documents", f"{found} of query {i}")
         rows = np.array([i for i in rows if len(known[i])], np.int64)
     if len(rows) == 0:
-        raise InvalidParameter("The 'queries' parameter must hold a query with a positive. Got none instead.")
+        raise InvalidParameter("The 'queries' parameter must hold a query with a positive. Got none.")
     random = np.random.default_rng(settings.seed)
     is_dev = _dev_mask(dev, rows, len(asked), random)
     train, held_out = rows[~is_dev[rows]], rows[is_dev[rows]]
@@ -140,8 +140,8 @@ def split_queries(
     train = np.sort(random.permutation(train)[: settings.max_queries])
     if len(train) < settings.batch:
         raise InvalidParameter(
-            f"The 'queries' parameter must hold at least one batch ({settings.batch}). Got {len(train)} to train on "
-            f"instead; give more queries or a smaller batch."
+            f"The 'queries' parameter must hold at least one batch ({settings.batch}). Got {len(train)} to train on; "
+            "give more queries or a smaller batch."
         )
 
     def select(chosen: I64) -> Queries:

@@ -21,7 +21,7 @@ import numpy as np
 from hi2.arguments import integer, real, thread_count
 from hi2.encoders.encoder import Encoder
 from hi2.errors import Error, InvalidParameter, MissingExtra, described, invalid
-from hi2.progress import Progress
+from hi2.progress import AnyProgress, Progress
 from hi2.search.candidates import every_document
 from hi2.search.effort import Effort, resolve_effort
 from hi2.search.execute import execute_native
@@ -117,7 +117,7 @@ def tune(
     k: int,
     name: str | None,
     threads: int | None,
-    progress: bool | Progress | None,
+    progress: AnyProgress,
     keep: Callable[[Mapping[str, Profile]], None],
 ) -> Tuned:
     """Try settings on queries; choose the cheapest that reaches a target, or the best within a limit.

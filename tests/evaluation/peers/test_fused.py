@@ -12,7 +12,7 @@ pytest.importorskip("Stemmer", reason="needs the extra 'lab'")
 
 @pytest.mark.parametrize("kind", ["RRF", "convex"])
 def test_a_graph_is_tuned_by_itself_and_brute_force_is_not(things, kind):
-    flat, graph = (things.build(PEERS[f"{kind} (BM25, {dense})"]()) for dense in ("Flat", "HNSW32"))
+    flat, graph = (things.build(PEERS[f"{kind} (BM25 + {dense})"]()) for dense in ("Flat", "HNSW32"))
     assert flat.part is None
     assert graph.part.peer.name == "faiss HNSW32"
     assert flat.n_bytes == flat._words.n_bytes + flat._dense.n_bytes

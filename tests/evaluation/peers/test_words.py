@@ -12,7 +12,7 @@ from hi2.evaluation.peers.words import WEIGHTS, HybridWords, HybridWordsTuned, W
 
 @pytest.fixture(scope="module")
 def index(corpus):
-    return hi2.HybridIndex.build(corpus.vectors, corpus.texts)
+    return hi2.HybridIndex.build(corpus.vectors, corpus.texts, keep_text=False)
 
 
 @pytest.mark.parametrize("kind", [HybridWords, HybridWordsTuned, WordsAlone])

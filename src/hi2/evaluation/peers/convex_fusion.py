@@ -45,7 +45,7 @@ class ConvexFusion(Fused):
 class ConvexFusionFlat(ConvexFusion):
     """With brute force: both scores of every document are known."""
 
-    name = "convex (BM25, Flat)"
+    name = "convex (BM25 + Flat)"
     dense = FaissFlat
 
     def search(self, vector: Floats, text: str, k: int, setting: Setting) -> Array:
@@ -64,7 +64,7 @@ class ConvexFusionHNSW(ConvexFusion):
     BM25 has scored what the graph found. What only BM25 found is scored with the vectors that the graph stores.
     """
 
-    name = "convex (BM25, HNSW32)"
+    name = "convex (BM25 + HNSW32)"
     dense = FaissHNSW
 
     def search(self, vector: Floats, text: str, k: int, setting: Setting) -> Array:

@@ -28,6 +28,7 @@ class Hybrid(Peer):
             terms=BM25(tokenizer="wordpiece"),
             codec=self.codec,
             refine=self.refine,
+            keep_text=False,
             bags=False,
             threads=threads,
             progress=False,
@@ -92,7 +93,7 @@ class HybridFlat(HybridOPQ):
 class TermsOnly(Hybrid):
     """Term lists only."""
 
-    name = "hi2, terms only"
+    name = "hi2 terms only"
 
     def sweep(self) -> Sequence[Setting]:
         """Return the settings that open no cluster list."""
@@ -102,7 +103,7 @@ class TermsOnly(Hybrid):
 class ClustersOnly(Hybrid):
     """Cluster lists only: an inverted file with hi2's codecs."""
 
-    name = "hi2, clusters only"
+    name = "hi2 clusters only"
 
     def sweep(self) -> Sequence[Setting]:
         """Return settings that open no term list and more clusters."""

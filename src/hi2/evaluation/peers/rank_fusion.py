@@ -49,12 +49,12 @@ class RankFusion(Fused):
 class RankFusionFlat(RankFusion):
     """With brute force."""
 
-    name = "RRF (BM25, Flat)"
+    name = "RRF (BM25 + Flat)"
     dense = FaissFlat
 
 
 class RankFusionHNSW(RankFusion):
     """With a graph. faiss searches it with at least efSearch = depth."""
 
-    name = "RRF (BM25, HNSW32)"
+    name = "RRF (BM25 + HNSW32)"
     dense = FaissHNSW

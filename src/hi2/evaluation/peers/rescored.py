@@ -14,7 +14,7 @@ from hi2.types import Array, Floats
 class Rescored(BM25s):
     """BM25's top n, ordered by inner product."""
 
-    name = "BM25, rescored"
+    name = "BM25 rescored"
 
     def build(self, vectors: Floats, texts: Sequence[str], *, threads: int) -> None:
         """Index the words and keep the vectors."""

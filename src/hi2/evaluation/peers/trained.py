@@ -38,6 +38,7 @@ class Trained(HybridOPQ):
             terms=parts.terms if self.has_terms else None,
             codec=parts.codec,
             term_weights=parts.term_weights if self.has_terms else None,
+            keep_text=False,
             bags=False,
             threads=threads,
             progress=False,

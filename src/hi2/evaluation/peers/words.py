@@ -20,7 +20,7 @@ class HybridWords(Hybrid):
 
     def build(self, vectors: Floats, texts: Sequence[str], *, threads: int) -> None:
         """Tokenize, cluster and encode the documents, and keep their bags."""
-        self.index = HybridIndex.build(vectors, texts, threads=threads, progress=False)
+        self.index = HybridIndex.build(vectors, texts, keep_text=False, threads=threads, progress=False)
 
     def sweep(self) -> Sequence[Setting]:
         """Return the default setting."""
@@ -30,7 +30,7 @@ class HybridWords(Hybrid):
 class HybridWordsTuned(HybridWords):
     """The default index with a weight of words that is chosen on the tuning questions."""
 
-    name = "hi2 words, tuned"
+    name = "hi2 words tuned"
 
     def sweep(self) -> Sequence[Setting]:
         """Return weights of words."""
@@ -40,7 +40,7 @@ class HybridWordsTuned(HybridWords):
 class HybridVectors(HybridWords):
     """The default index, ranked by vectors alone: what ranking by words costs is the difference."""
 
-    name = "hi2 words, lexical=0"
+    name = "hi2 words lexical=0"
 
     def sweep(self) -> Sequence[Setting]:
         """Return the only setting."""
@@ -50,7 +50,7 @@ class HybridVectors(HybridWords):
 class WordsAlone(HybridWords):
     """The same index, searched by text alone: BM25 over the bags of all documents."""
 
-    name = "hi2, text alone"
+    name = "hi2 text alone"
 
     def search(self, vector: Floats, text: str, k: int, setting: Setting) -> Array:
         """Search by text."""

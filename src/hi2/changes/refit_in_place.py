@@ -1,0 +1,153 @@
+"""How does an index stay good while it grows? Its parts are fitted again to what it stores, in place.
+
+Clusters and codec need vectors, which the finest store gives back if it is Flat, Half or SQ8. Terms need texts. Trained
+clusters and codecs stay as they are. Where terms were trained or given, or texts or vectors are not kept, it refuses.
+
+An index whose number of clusters and codec were left to it is fitted again by itself: when it has twice as many
+documents as at the last fit, from ``FIRST_FIT`` on, or half as many more whose terms are others. This happens after an
+add, with the merges, in the thread that added; searches go on.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hi2.changes.open_index import OpenIndex
+from hi2.codecs import Codec, CodecSpec, default_codecs
+from hi2.data.stored_line import read_line
+from hi2.data.vectors import open_vectors
+from hi2.errors import Error
+from hi2.ingest.documents import Documents, TermReader, collect_terms
+from hi2.ingest.fit import fit_model
+from hi2.ingest.merged_draft import merged_draft
+from hi2.ingest.new_segment import file_documents, segment_in_memory
+from hi2.progress import Progress
+from hi2.search.selection import vectors as stored_vectors
+from hi2.selectors.clusters import ClusterSelector, KMeans
+from hi2.selectors.terms import BM25, TermSelector
+from hi2.state.drift import Added
+from hi2.state.index_state import State
+from hi2.state.snapshot import EMPTY
+from hi2.text.words import WordTokenizer
+
+#: An index that grows is fitted for the first time when it has this many documents.
+FIRST_FIT = 256
+#: It is fitted again when it has so many times the documents of the last fit, or half as many more and this share of
+#: their terms is another.
+GROWTH_BETWEEN_FITS = 2
+MOVED = 0.5
+
+_log = logging.getLogger("hi2")
+
+
+def fit_after_growth(index: OpenIndex, progress: Progress) -> None:
+    """Fit an index again that has grown enough since the last fit. The caller holds ``index.merging``."""
+    state = index.state
+    n_docs = state.snapshot.n_alive
+    evidence = state.model.evidence
+    fitted = max(n_docs - state.added.n_docs if evidence is None else evidence.n_docs, 1)
+    if not state.grows or n_docs < FIRST_FIT or 2 * state.added.n_docs < fitted:
+        return
+    if n_docs < GROWTH_BETWEEN_FITS * fitted and state.added.report(state.model).get("df", 0.0) < MOVED:
+        return
+    if not _keeps_enough(state) or n_docs < index.no_fit_before:
+        return
+    try:
+        fit_in_place(index, threads=1, progress=progress)
+    except Error as error:
+        index.no_fit_before = GROWTH_BETWEEN_FITS * n_docs
+        _log.warning("The index was not fitted again: %s", error)
+
+
+def fit_in_place(index: OpenIndex, *, threads: int, progress: Progress) -> None:
+    """Fit an index to what it stores. Other changes wait, searches do not. The caller holds ``index.merging``."""
+    begin = time.perf_counter()
+    with index.learning() as state:
+        if state.snapshot.n_alive == 0:
+            raise Error("There is nothing to refit: the index is empty.")
+        fitted = _fitted(state, index, threads, progress)
+        index.state = fitted
+        for name in state.profiles:
+            _log.info("The profile %r was tuned for another fit and is dropped; tune() makes it again.", name)
+    seconds = time.perf_counter() - begin
+    clusters = 0 if fitted.model.clusters is None else fitted.model.n_clusters
+    _log.info("Fitted %d documents again in %.1f s: %d clusters.", fitted.snapshot.n_alive, seconds, clusters)
+
+
+def _fitted(state: State, index: OpenIndex, threads: int, progress: Progress) -> State:
+    """The state with its parts fitted to its documents, which become one segment."""
+    model, n = state.model, state.snapshot.n_alive
+    if not (model.codec if model.refine is None else model.refine).gives_back:
+        raise Error(
+            f"The index cannot be fitted from what it stores: {model.codec.spec} keeps too little of the vectors. "
+            "Build it with refine=SQ8()."
+        )
+    draft = merged_draft(model, state.snapshot.segments)
+    lines = None if draft.stored is None else draft.stored.read(np.arange(n))
+    terms: BM25 | TermSelector | None = model.terms
+    bags = words = None
+    reader = None if model.terms is None else TermReader(model.terms.spec, model.terms.tokenizer)
+    if model.terms is not None and reader is not None:
+        texts = [] if lines is None else [read_line(line).get("text", "") for line in lines.rows()]
+        if not isinstance(model.terms.spec, BM25) or model.terms.gains is not None or not any(texts):
+            raise Error(
+                "The index cannot be fitted from what it stores: it keeps no texts, or its terms are trained or given. "
+                "Use refit(texts=...) or refit(parts), or build it anew."
+            )
+        tokenizer: Any = model.terms.tokenizer
+        if getattr(tokenizer, "dictionary", None) is not None:
+            reader = TermReader(reader.spec, WordTokenizer(tokenizer.stemmer))
+        terms = model.terms.spec
+        bags = words = collect_terms(reader, texts, n, progress)
+    vectors = open_vectors(stored_vectors(state, state.snapshot.ids()), metric=model.metric, dim=model.dim)
+    documents = Documents(vectors, draft.ids, bags, lines, words)
+    codec, refine = _codecs(state, n)
+    fitted = fit_model(
+        documents,
+        metric=model.metric,
+        clusters=_clusters(state),
+        terms=terms,
+        reader=reader,
+        codec=codec,
+        refine=refine,
+        bags=model.evidence is not None,
+        encoder=model.encoder,
+        threads=threads,
+        progress=progress,
+    )
+    put = segment_in_memory if index.writer is None else index.writer.write_segment
+    segment = put(fitted, file_documents(fitted, documents, threads=threads, progress=progress))
+    return replace(state, model=fitted, snapshot=EMPTY.plus(segment), added=Added(), profiles={})
+
+
+def _keeps_enough(state: State) -> bool:
+    """Whether what is stored is enough to fit all parts."""
+    model = state.model
+    counted = model.terms is None or (isinstance(model.terms.spec, BM25) and model.terms.gains is None)
+    finest = model.codec if model.refine is None else model.refine
+    return finest.gives_back and counted and (model.terms is None or state.keep_text)
+
+
+def _clusters(state: State) -> KMeans | ClusterSelector | None:
+    """The clusters to fit: as many as the documents need now, or as many as before. Trained ones stay."""
+    own = state.model.clusters
+    if own is None or (own.centroids is not own.anchors and not np.array_equal(own.centroids, own.anchors)):
+        return own
+    return replace(own.spec, n_clusters=None) if state.grows else own.spec
+
+
+def _codecs(state: State, n_docs: int) -> tuple[CodecSpec | Codec, CodecSpec | Codec | None]:
+    if state.grows:
+        return default_codecs(None, None, n_docs)
+    own, refine = state.model.codec, state.model.refine
+    return _untrained(own), None if refine is None else _untrained(refine)
+
+
+def _untrained(codec: Codec) -> CodecSpec | Codec:
+    """The spec of a codec to fit, or the codec itself if it was trained."""
+    return codec if codec.encoding is not None or codec.query_map is not None else codec.spec
