@@ -7,7 +7,7 @@ namespace {
 
 ModelHandle make_model(std::size_t dim, std::optional<Array2<float>> centroids, std::optional<Array2<float>> anchors,
                        const CodecHandle& codec, bool residual, std::optional<CodecHandle> refine, bool refine_residual,
-                       nb::object evidence) {
+                       nb::object evidence, std::optional<Array1<float>> mean) {
     ModelHandle handle;
     check(codec->dim() == dim, "the codec has another dimension");
     handle.codec = codec;
@@ -31,6 +31,11 @@ ModelHandle make_model(std::size_t dim, std::optional<Array2<float>> centroids, 
     if (!evidence.is_none()) {
         handle.model.evidence = &nb::cast<const EvidenceHandle&>(evidence).evidence;
         handle.arrays.add(evidence);
+    }
+    if (mean) {
+        check(mean->shape(0) == dim, "the mean document has another dimension");
+        handle.model.mean = mean->data();
+        handle.arrays.add(nb::cast(*mean));
     }
     return handle;
 }
@@ -64,7 +69,7 @@ void bind_model(nb::module_& m) {
     using namespace nb::literals;
     nb::class_<ModelHandle>(m, "Model", "The fitted parts as the search reads them.")
         .def(nb::new_(&make_model), "dim"_a, "centroids"_a.none(), "anchors"_a.none(), "codec"_a, "residual"_a,
-             "refine"_a.none(), "refine_residual"_a, "evidence"_a.none() = nb::none())
+             "refine"_a.none(), "refine_residual"_a, "evidence"_a.none() = nb::none(), "mean"_a.none() = nb::none())
         .def(
             "word_weight", word_weight, "query"_a, "words"_a,
             "What one unit of the lexical score is worth beside dense scores: length of the query, doubt, specificity.")

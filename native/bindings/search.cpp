@@ -106,7 +106,7 @@ nb::tuple weighed_admission(const ModelHandle& model, nb::list segments, Array1<
     check(effort.benefit.has_value(), "only an effort with a benefit weighs lists");
     const SegmentViews views(model, segments);
     Admission& admission = this_threads_searcher().admission();
-    admission.begin(model.model, views.views, query.data(), {}, as_span(terms), effort);
+    admission.begin(model.model, views.views, query.data(), {}, as_span(terms), effort, effort.lexical > 0);
     const Weighing& weighing = admission.weighing();
     const std::span<const std::uint16_t> bins = weighing.bins().of_clusters();
     return nb::make_tuple(

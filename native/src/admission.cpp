@@ -1,5 +1,7 @@
 #include "hi2/admission.h"
 
+#include <algorithm>
+#include <iterator>
 #include <numeric>
 
 namespace hi2 {
@@ -11,12 +13,13 @@ constexpr std::uint32_t kAllRanks = ~std::uint32_t{0};  // a per_doc that leaves
 
 void Admission::begin(const Model& model, std::span<const SegmentView> segments, const float* query,
                       std::span<const std::uint32_t> clusters, std::span<const std::uint32_t> terms,
-                      const Effort& effort) {
+                      const Effort& effort, bool by_words) {
     segments_ = segments;
     clusters_ = clusters;
     terms_ = terms;
     per_doc_ = effort.per_doc;
     weighed_ = effort.benefit.has_value();
+    by_words_ = by_words;
     words_ = terms;
     term_scores_.clear();
     rare_.clear();
@@ -32,7 +35,7 @@ void Admission::begin(const Model& model, std::span<const SegmentView> segments,
     if (weighed_) {
         const std::span<const float> scores =
             model.n_clusters == 0 ? std::span<const float>{} : model.centroids->scores(query, scratch_);
-        weighing_.weigh(segments, scores, terms, effort, visited_);
+        weighing_.weigh(segments, scores, terms, effort, by_words, visited_);
         clusters_ = weighing_.clusters();
         terms_ = {};
     }
@@ -76,7 +79,7 @@ std::span<const Doc> Admission::documents() {
     if (!term_scores_.empty()) evidence_.reserve(view.segment->n_docs);
     if (view.only) {
         if (!term_scores_.empty()) collect_evidence();
-        return *view.only;
+        return findable(*view.only);
     }
     visited_.reserve(view.segment->n_docs);
     docs_.clear();
@@ -96,6 +99,20 @@ std::span<const Doc> Admission::documents() {
         }
         docs_.resize(kept);
     }
+    if (!by_words_ && view.segment->n_without_vector > 0)
+        std::erase_if(docs_, [&](Doc doc) { return !view.segment->has_vector(doc); });
+    return docs_;
+}
+
+// Of given documents, which rise, those that the query may find: with a vector, or under one of its terms.
+std::span<const Doc> Admission::findable(std::span<const Doc> docs) {
+    const Segment& segment = *segments_[ordinal_].segment;
+    const auto first = std::partition_point(docs.begin(), docs.end(), [&](Doc doc) { return segment.has_vector(doc); });
+    if (first == docs.end()) return docs;
+    docs_.assign(docs.begin(), first);
+    if (by_words_ && !term_scores_.empty())
+        std::copy_if(first, docs.end(), std::back_inserter(docs_),
+                     [this](Doc doc) { return evidence_.sums()[doc] != 0; });
     return docs_;
 }
 
@@ -141,6 +158,10 @@ void Admission::collect() {
         collect_weighed_evidence();
     else
         read_lists(segment.notes, true, admit);
+    if (by_words_ && !weighed_ && segment.n_without_vector > 0)  // no cluster leads to these, so every note does
+        read_lists(segment.notes, false, [&](std::span<const Doc> docs, std::uint16_t) {
+            add_docs(docs, [&](std::size_t i) { return !segment.has_vector(docs[i]); });
+        });
     const auto is_candidate = [&](std::span<const Doc> docs) {
         return [this, docs](std::size_t i) { return visited_.has(docs[i]); };
     };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "hi2/kernels/dot.h"
 
@@ -109,6 +110,26 @@ void Scorer::score_documents(std::uint32_t ordinal, std::span<const Doc> docs) {
 }
 
 void Scorer::gather(const Segment& segment, bool refine, std::span<const Doc> docs, float* out) {
+    if (segment.n_without_vector == 0) return gather_coded(segment, refine, docs, out);
+    coded_.clear();
+    std::copy_if(docs.begin(), docs.end(), std::back_inserter(coded_),
+                 [&](Doc doc) { return segment.has_vector(doc); });
+    coded_scores_.resize(coded_.size());
+    gather_coded(segment, refine, coded_, coded_scores_.data());
+    const float without = mean_score();
+    auto next = coded_scores_.begin();
+    for (std::size_t i = 0; i < docs.size(); ++i) out[i] = segment.has_vector(docs[i]) ? *next++ : without;
+}
+
+float Scorer::mean_score() const {
+    if (model_->mean == nullptr) return 0;
+    float score = 0;
+    dot_kernels(simd_level()).tile(query_, 1, model_->mean, 1, model_->dim, &score, 1);
+    return score;
+}
+
+void Scorer::gather_coded(const Segment& segment, bool refine, std::span<const Doc> docs, float* out) {
+    if (docs.empty()) return;
     const Codec& codec = refine ? *model_->refine : *model_->codec;
     const std::uint8_t* codes = refine ? segment.refine_codes : segment.codes;
     codec.gather(refine ? refine_state_ : state_, codes, docs.data(), docs.size(), out);

@@ -28,7 +28,7 @@ std::span<const Hit> Searcher::search(const Model& model, std::span<const Segmen
         weight = std::min(effort.lexical * word_weight(model, query, clusters, words), kLargestWeight);
         clusters = clusters.first(std::min(clusters.size(), effort.word_clusters));
     }
-    admission_.begin(model, segments, query, clusters, terms, effort);
+    admission_.begin(model, segments, query, clusters, terms, effort, weight > 0);
     scorer_.begin(model, segments, query, words, weight, effort);
     std::size_t n_later = admission_.n_rarest();  // of the segments that follow
     for (std::uint32_t ordinal = 0; ordinal < segments.size(); ++ordinal) {

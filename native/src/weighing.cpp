@@ -24,12 +24,13 @@ std::uint64_t cluster_size(std::span<const SegmentView> segments, std::uint32_t 
 }  // namespace
 
 void Weighing::weigh(std::span<const SegmentView> segments, std::span<const float> scores,
-                     std::span<const std::uint32_t> terms, const Effort& effort, Visited& visited) {
+                     std::span<const std::uint32_t> terms, const Effort& effort, bool by_words, Visited& visited) {
     const bool bounded = effort.budget != Effort::kNoBudget;
     bins_.reset(*effort.benefit, scores);
     weigh_terms(segments, terms, effort.cut);
     choose_clusters(scores.size(), effort);
     keeps_repeats_ = effort.lexical > 0;
+    by_words_ = by_words;
     if (postings_.size() < segments.size()) {
         postings_.resize(segments.size());
         repeats_.resize(segments.size());
@@ -104,7 +105,11 @@ void Weighing::find_postings(const SegmentView& view, std::span<const std::uint3
                 if (rank >= per_doc || !is_alive(view.alive, doc)) return;
                 std::uint16_t bin = 0;
                 std::uint32_t cluster = 0;
-                if (clustered) {
+                const bool has_vector = segment.has_vector(doc);
+                if (!has_vector) {  // its cluster is unknown: it counts as the last that the list is opened down to
+                    if (!by_words_) return;
+                    bin = static_cast<std::uint16_t>(reach - 1);
+                } else if (clustered) {
                     cluster = segment.clusters.key(lookup.find(segment.clusters, doc));
                     bin = bins_.of(cluster);
                 }
@@ -113,8 +118,8 @@ void Weighing::find_postings(const SegmentView& view, std::span<const std::uint3
                     if (keeps_repeats_) repeats.push_back({doc, t});
                     return;
                 }
-                postings.push_back({doc, t, bin, clustered && in_reach_[cluster] != 0});
-                if (!n_postings_.empty()) ++n_postings_[cluster];
+                postings.push_back({doc, t, bin, has_vector && clustered && in_reach_[cluster] != 0});
+                if (has_vector && !n_postings_.empty()) ++n_postings_[cluster];
             });
         }
     } catch (...) {

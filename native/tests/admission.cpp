@@ -23,11 +23,9 @@ std::set<Doc> candidates(const SampleSegment& w, hi2::Admission& admission) {
     return found;
 }
 
-}  // namespace
-
-int main() {
+void test_candidates(std::size_t without) {
     std::mt19937 random(6);
-    SampleSegment w = make_sample(random);
+    SampleSegment w = make_sample(random, without);
     const hi2::SegmentView view{&w.segment, w.alive.data()};
     hi2::Admission admission;
     const std::vector<float> query{1, -2, 3, 0, 1};
@@ -38,11 +36,13 @@ int main() {
         const std::vector<std::uint32_t> cluster_list(clusters.begin(), clusters.end());
         const std::vector<std::uint32_t> term_list(terms.begin(), terms.end());
         const hi2::Effort effort{.per_doc = static_cast<std::uint32_t>(random() % 6)};
-        admission.begin(w.model, {&view, 1}, query.data(), cluster_list, term_list, effort);
+        const bool by_words = round % 2 == 0;
+        const auto findable = [&](Doc doc) { return by_words || w.segment.has_vector(doc); };
+        admission.begin(w.model, {&view, 1}, query.data(), cluster_list, term_list, effort, by_words);
         admission.open(0);
         std::set<Doc> expected;
         for (Doc doc = 0; doc < kDocs; ++doc)
-            if (admitted(w, doc, clusters, terms, effort.per_doc)) expected.insert(doc);
+            if (findable(doc) && admitted(w, doc, clusters, terms, effort.per_doc)) expected.insert(doc);
         CHECK(candidates(w, admission) == expected);
         std::size_t n_lists = 0;
         for (const std::uint32_t term : terms)
@@ -53,21 +53,26 @@ int main() {
         std::vector<Doc> some;
         for (Doc doc = 0; doc < kDocs; ++doc)
             if (hi2::is_alive(w.alive.data(), doc) && random() % 3 == 0) some.push_back(doc);
-        const hi2::SegmentView only{&w.segment, w.alive.data(), some};
-        admission.begin(w.model, {&only, 1}, query.data(), cluster_list, term_list, effort);
+        const std::vector<Doc> asked = some;
+        const hi2::SegmentView only{&w.segment, w.alive.data(), asked};
+        admission.begin(w.model, {&only, 1}, query.data(), cluster_list, term_list, effort, by_words);
         admission.open(0);
         CHECK(admission.ranges().empty());
         const auto docs = admission.documents();
+        std::erase_if(some, [&](Doc doc) { return !w.segment.has_vector(doc); });  // no evidence, no words
         CHECK(std::equal(docs.begin(), docs.end(), some.begin(), some.end()));
 
         // With a benefit: the weighing's clusters and postings, whatever clusters were given.
         hi2::Effort weighed{.clusters = 3, .per_doc = 5, .benefit = hi2::Benefit{0, -1, 0, 0, 1, 0.1f, 0}, .cut = -1};
-        admission.begin(w.model, {&view, 1}, query.data(), cluster_list, term_list, weighed);
+        admission.begin(w.model, {&view, 1}, query.data(), cluster_list, term_list, weighed, by_words);
         const auto opened = admission.weighing().clusters();
         expected.clear();
         for (Doc doc = 0; doc < kDocs; ++doc)
             if (admitted(w, doc, {opened.begin(), opened.end()}, {}, 0)) expected.insert(doc);
-        for (const auto& posting : admission.weighing().postings(0)) expected.insert(posting.doc);
+        for (const auto& posting : admission.weighing().postings(0)) {
+            CHECK(findable(posting.doc));
+            expected.insert(posting.doc);
+        }
         admission.open(0);
         CHECK(candidates(w, admission) == expected);
     }
@@ -88,7 +93,7 @@ int main() {
     // A damaged list throws and leaves no bit set.
     const std::vector<std::uint32_t> clusters{0, 1}, terms{w.segment.terms.directory().key(0)};
     const auto n_documents = [&] {
-        admission.begin(w.model, {&view, 1}, query.data(), clusters, terms, {.per_doc = 9});
+        admission.begin(w.model, {&view, 1}, query.data(), clusters, terms, {.per_doc = 9}, false);
         admission.open(0);
         return admission.documents().size();
     };
@@ -98,4 +103,11 @@ int main() {
     CHECK_THROWS(n_documents(), hi2::Damaged);
     std::copy(kept.begin(), kept.end(), w.blob.begin());
     CHECK(n_documents() == before);
+}
+
+}  // namespace
+
+int main() {
+    test_candidates(0);
+    test_candidates(57);
 }

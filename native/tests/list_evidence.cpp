@@ -60,7 +60,7 @@ int main() {
         if (weighed) effort.cut = 0;  // nothing is expected of any list
         const hi2::SegmentView view{&w.segment, w.alive.data()};
         const float query[1] = {0};
-        admission.begin(model, {&view, 1}, query, {}, list, effort);
+        admission.begin(model, {&view, 1}, query, {}, list, effort, effort.lexical > 0);
         admission.open(0);
         const auto found = admission.documents();
         const std::set<Doc> candidates(found.begin(), found.end());

@@ -32,8 +32,10 @@ struct SampleSegment {
     hi2::Segment segment;
 };
 
-inline SampleSegment make_sample(std::mt19937& random) {
+// The last `without` documents have no vector; their label is kClusters.
+inline SampleSegment make_sample(std::mt19937& random, std::size_t without = 0) {
     SampleSegment w;
+    const std::size_t n_vectors = kDocs - without;
     std::uniform_int_distribution<int> whole(-3, 3);  // small integers: scores are exact, ties are many
     w.vectors.resize(kDocs * kDim);
     w.centroids.resize(kClusters * kDim);
@@ -42,6 +44,7 @@ inline SampleSegment make_sample(std::mt19937& random) {
     w.label.resize(kDocs);
     for (auto& label : w.label) label = random() % kClusters;
     std::sort(w.label.begin(), w.label.end());
+    std::fill(w.label.begin() + static_cast<std::ptrdiff_t>(n_vectors), w.label.end(), kClusters);
     w.filed.resize(kDocs);
     std::vector<std::array<std::uint32_t, 3>> postings;
     for (Doc doc = 0; doc < kDocs; ++doc)
@@ -64,13 +67,13 @@ inline SampleSegment make_sample(std::mt19937& random) {
     w.term_keys = hi2::pack(encoded.keys, 6);
     w.term_offsets = hi2::pack(encoded.offsets, 20);
     std::vector<std::uint64_t> runs, offsets{0};
-    for (Doc doc = 0; doc < kDocs; ++doc) {
+    for (Doc doc = 0; doc < n_vectors; ++doc) {
         if (runs.empty() || runs.back() != w.label[doc]) {
             if (!runs.empty()) offsets.push_back(doc);
             runs.push_back(w.label[doc]);
         }
     }
-    offsets.push_back(kDocs);
+    offsets.push_back(n_vectors);
     w.cluster_keys = hi2::pack(runs, 4);
     w.cluster_offsets = hi2::pack(offsets, 10);
     w.row_of.resize(kDocs);
@@ -80,7 +83,7 @@ inline SampleSegment make_sample(std::mt19937& random) {
     w.copied.resize(kDocs);
     std::vector<std::uint32_t> copy_clusters, copy_docs;
     for (std::uint32_t cluster = 0; cluster < kClusters; ++cluster)
-        for (Doc doc = 0; doc < kDocs; ++doc)
+        for (Doc doc = 0; doc < n_vectors; ++doc)
             if (w.label[doc] != cluster && random() % 30 == 0) {
                 w.copied[doc].push_back(cluster);
                 copy_clusters.push_back(cluster);
@@ -103,9 +106,10 @@ inline SampleSegment make_sample(std::mt19937& random) {
     w.model.anchors = w.centroids.data();
     w.model.codec = w.codec.get();
     w.segment.n_docs = kDocs;
+    w.segment.n_without_vector = without;
     w.segment.codes = reinterpret_cast<const std::uint8_t*>(w.vectors.data());
     w.segment.clusters = hi2::Directory({w.cluster_keys.data(), 4, runs.size()},
-                                        {w.cluster_offsets.data(), 10, offsets.size()}, kClusters, kDocs);
+                                        {w.cluster_offsets.data(), 10, offsets.size()}, kClusters, n_vectors);
     hi2::Directory directory({w.term_keys.data(), 6, encoded.keys.size()},
                              {w.term_offsets.data(), 20, encoded.offsets.size()}, kTerms,
                              w.blob.size() - hi2::kPadding);

@@ -9,14 +9,14 @@ namespace {
 using namespace sample;
 
 float score_of(const SampleSegment& w, const float* query, const std::vector<float>& vectors, Doc doc, bool residual) {
+    if (!w.segment.has_vector(doc)) return w.model.mean == nullptr ? 0.0f : dot(query, w.model.mean);
     return dot(query, &vectors[doc * kDim]) + (residual ? dot(query, &w.centroids[w.label[doc] * kDim]) : 0.0f);
 }
 
-}  // namespace
-
-int main() {
+void test_scores(std::size_t without) {
     std::mt19937 random(7);
-    SampleSegment w = make_sample(random);
+    SampleSegment w = make_sample(random, without);
+    const std::vector<float> mean{1, 0, -1, 2, 0};
     std::vector<float> finer(w.vectors.size());
     for (float& x : finer) x = static_cast<float>(static_cast<int>(random() % 9) - 4);
     w.segment.refine_codes = reinterpret_cast<const std::uint8_t*>(finer.data());
@@ -24,6 +24,7 @@ int main() {
     for (int round = 0; round < 400; ++round) {
         std::vector<float> query(kDim);
         for (float& x : query) x = static_cast<float>(static_cast<int>(random() % 7) - 3);
+        w.model.mean = round % 6 == 0 ? nullptr : mean.data();
         w.model.residual = round % 2 == 0;
         w.model.refine_residual = round % 3 == 0;
         w.model.refine = round % 4 < 2 ? w.codec.get() : nullptr;
@@ -43,7 +44,7 @@ int main() {
         if (!w.model.residual &&
             round % 3 == 0) {  // longer than a block; without residuals the cluster does not matter
             range.begin = static_cast<Doc>(random() % 20);
-            range.end = static_cast<Doc>(kDocs - random() % 20);
+            range.end = static_cast<Doc>(w.segment.n_vectors() - random() % 20);
         }
         for (Doc doc = range.begin; doc < range.end; ++doc)
             if (hi2::is_alive(view.alive, doc)) candidates.push_back(doc);
@@ -85,4 +86,11 @@ int main() {
                                             refine ? w.model.refine_residual : w.model.residual));
         }
     }
+}
+
+}  // namespace
+
+int main() {
+    test_scores(0);
+    test_scores(57);
 }

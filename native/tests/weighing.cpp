@@ -21,11 +21,9 @@ std::set<Doc> given(const SampleSegment& w, const hi2::Weighing& weighing) {
     return docs;
 }
 
-}  // namespace
-
-int main() {
+void test_weighing(std::size_t without) {
     std::mt19937 random(5);
-    const SampleSegment w = make_sample(random);
+    const SampleSegment w = make_sample(random, without);
     const hi2::SegmentView view{&w.segment, w.alive.data()};
     hi2::Weighing weighing;
     hi2::Visited visited;
@@ -40,7 +38,8 @@ int main() {
         const hi2::Benefit benefit{-1.0f, -1.0f, -0.1f, -0.2f, round % 2 == 0 ? 0.5f : -1.5f, 0.2f, 0.05f};
         effort.benefit = benefit;
         effort.cut = static_cast<float>(random() % 60) / 10.0f - 5.0f;
-        weighing.weigh({&view, 1}, scores, terms, effort, visited);
+        const bool by_words = round % 3 != 0;
+        weighing.weigh({&view, 1}, scores, terms, effort, by_words, visited);
 
         // Rarities from the stored lists; a term without documents opens nothing.
         hi2::ClusterBins bins;
@@ -73,22 +72,30 @@ int main() {
                 CHECK(opened.count(other) > 0 || bins.of(other) >= bins.of(c));
         }
 
-        // Postings: every living document under a term that reaches its cluster, once.
+        // Postings: every living document under a term that reaches its cluster, once. Without a vector a document is
+        // in the last bin that the term reaches, if words rank.
+        const auto bin_of = [&](Doc doc, std::size_t t) -> std::size_t {
+            const std::size_t last = bins.reach(effort.cut, rarity[t]);
+            if (w.segment.has_vector(doc)) return bins.of(w.label[doc]);
+            return by_words && last > 0 ? last - 1 : last;
+        };
         std::set<Doc> expected;
         for (Doc doc = 0; doc < kDocs; ++doc)
             for (const auto& [term, rank] : w.filed[doc])
                 for (std::size_t t = 0; t < terms.size(); ++t)
                     if (terms[t] == term && rank < effort.per_doc && hi2::is_alive(w.alive.data(), doc) &&
-                        bins.of(w.label[doc]) < bins.reach(effort.cut, rarity[t]))
+                        bin_of(doc, t) < bins.reach(effort.cut, rarity[t]))
                         expected.insert(doc);
         std::set<Doc> found;
         for (const auto& posting : weighing.postings(0)) {
             CHECK(found.insert(posting.doc).second);
-            CHECK(posting.bin == bins.of(w.label[posting.doc]));
+            CHECK(posting.bin == bin_of(posting.doc, posting.term));
+            CHECK(w.segment.has_vector(posting.doc) || !posting.cluster_in_reach);
             for (const auto& [term, rank] : w.filed[posting.doc])  // no rarer term gives it
                 for (std::size_t t = 0; t < terms.size(); ++t)
                     CHECK(terms[t] != term || rank >= effort.per_doc ||
-                          posting.bin >= bins.reach(effort.cut, rarity[t]) || rarity[t] <= rarity[posting.term]);
+                          bin_of(posting.doc, t) >= bins.reach(effort.cut, rarity[t]) ||
+                          rarity[t] <= rarity[posting.term]);
         }
         CHECK(found == expected);
 
@@ -97,7 +104,7 @@ int main() {
         const std::vector<hi2::Weighing::Posting> all(weighing.postings(0).begin(), weighing.postings(0).end());
         const std::vector<std::uint32_t> clusters(weighing.clusters().begin(), weighing.clusters().end());
         effort.budget = 1 + random() % (round % 4 < 2 ? 150 : 500);
-        weighing.weigh({&view, 1}, scores, terms, effort, visited);
+        weighing.weigh({&view, 1}, scores, terms, effort, by_words, visited);
         const std::set<Doc> bounded = given(w, weighing);
         CHECK(std::includes(unbounded.begin(), unbounded.end(), bounded.begin(), bounded.end()));
         CHECK(unbounded.empty() || !bounded.empty());
@@ -159,8 +166,15 @@ int main() {
     std::size_t filed = 0;
     w.segment.terms.decode(0, [&](Doc doc, std::uint32_t) { filed += hi2::is_alive(w.alive.data(), doc); });
     const std::vector<float> scores(kClusters, 1.0f);
-    weighing.weigh({&view, 1}, scores, many, {.per_doc = 9, .benefit = hi2::Benefit{}}, visited);
+    weighing.weigh({&view, 1}, scores, many, {.per_doc = 9, .benefit = hi2::Benefit{}}, true, visited);
     CHECK(filed > 0 && weighing.postings(0).size() == filed);
     CHECK(weighing.postings(0)[0].term == many.size() - 1);
     CHECK(weighing.n_term_lists() == 1 && weighing.clusters().empty());
+}
+
+}  // namespace
+
+int main() {
+    test_weighing(0);
+    test_weighing(57);
 }

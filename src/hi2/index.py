@@ -89,7 +89,8 @@ class HybridIndex:
         """Fit the parts to the documents and file them; without documents, return an empty index as ``create`` does.
 
         ``vectors`` is (n, dim): an array, a memmap, the path of a ``.npy`` file, or an iterator of batches; ``texts``
-        any iterable of strings. ``ids`` are integers or strings, 0, 1, 2, … by default. ``clusters=None`` files under
+        any iterable of strings. A list of vectors may have None for some documents: their words alone find them.
+        ``ids`` are integers or strings, 0, 1, 2, … by default. ``clusters=None`` files under
         terms alone, ``terms=None`` under clusters alone. ``term_weights`` (one mapping of term to weight per document,
         or a CSR matrix) replaces BM25. ``payload`` (one mapping per document) is stored, and so are the texts unless
         ``keep_text`` is False; hits and ``get`` return them. With an ``encoder`` (any callable from strings to vectors)
@@ -267,7 +268,7 @@ class HybridIndex:
         """Return the vectors of documents, (n, dim), or (dim,) for one id, as the finest store keeps them.
 
         ``Flat`` gives them back exactly, ``Half`` and ``SQ8`` nearly; other codecs cannot without such a refine store.
-        With ``metric="cosine"`` they have length one.
+        With ``metric="cosine"`` they have length one. A document without a vector has NaN.
         """
         return selection.vectors(self._index.current(), ids)
 
@@ -524,7 +525,8 @@ class HybridIndex:
     ) -> None:
         """File further documents with the parts as they were fitted. An id that exists is refused.
 
-        Searches that begin after this returns see them. ``keep_text=None`` stores text if the index does.
+        Searches that begin after this returns see them. ``keep_text=None`` stores text if the index does. Documents
+        whose vector is None, and texts alone where the index has no encoder, are found by their words alone.
         """
         new = NewDocuments(vectors, texts, ids, term_weights, payload, keep_text)
         add(self._index, new, threads=threads, progress=progress)

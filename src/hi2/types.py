@@ -17,6 +17,7 @@ Bytes = npt.NDArray[np.uint8]
 U32 = npt.NDArray[np.uint32]
 U64 = npt.NDArray[np.uint64]
 I64 = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 Array = npt.NDArray[Any]
 Id = int | str
 

@@ -4,7 +4,7 @@ A sequence adds, deletes, upserts, merges, commits, reopens and forks an index. 
 return exactly the documents, the scores and the order that a dictionary with the same changes gives. The score of a
 document under a codec, and whether a query's lists hold it, do not depend on the other documents: both are read from
 one index of all documents that is never changed. Vectors are small integers and come back under many ids, so scores
-tie.
+tie. Some documents have no vector.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from hi2.filters.parser import parse
 N, DIM, CLUSTERS, SEQUENCES, STEPS = 90, 8, 5, 510, 14
 WORDS = ["red", "green", "blue", "fast", "slow", "river", "stone", "cloud", "tree", "bird", "apple", "pear"]
 CODECS = [hi2.Flat(), hi2.Half(), hi2.SQ8(), hi2.PQ(4, bits=4), hi2.OPQ(4, bits=4, residual=True), hi2.RaBitQ(bits=2)]
+WITHOUT = set(range(4, N, 9))
 QUERIES = [("red river", 0), ("stone", 1), ("bird tree apple", 2), ("", 3), ("nothing known", 4)]
 EFFORTS = [{"clusters": CLUSTERS}, {"clusters": 0}, {"clusters": 2}, {"clusters": 1, "terms": 1}]
 FILTERS = {
@@ -51,7 +52,11 @@ class World:
         self.queries = rng.integers(-2, 3, (len(QUERIES), DIM)).astype(np.float32)
         terms = hi2.BM25(per_doc=3, tokenizer=tokenizer)
         index = hi2.HybridIndex.build(
-            self.vectors, self.texts, clusters=hi2.KMeans(CLUSTERS, copies=1, copy_margin=0.3), terms=terms, codec=codec
+            self.given(range(N)),
+            self.texts,
+            clusters=hi2.KMeans(CLUSTERS, copies=1, copy_margin=0.3),
+            terms=terms,
+            codec=codec,
         )
         self.parts = {"clusters": index.model.clusters, "terms": index.model.terms, "codec": index.model.codec}
         #: By query: the score of every document. By query and effort: the documents that are found.
@@ -62,11 +67,18 @@ class World:
             hits = index.search(self.queries[number], text, k=N, clusters=CLUSTERS)
             self.scores[number, hits.ids] = hits.scores
             dense[number, hits.ids] = hits.dense
-            assert len(hits.ids) == N
+            assert set(range(N)) - WITHOUT <= set(hits.ids.tolist())
             searches = (index.search(self.queries[number], text, k=N, **effort) for effort in EFFORTS)
             self.found.append([set(hits.ids.tolist()) for hits in searches])
+            worded = {row for row in WITHOUT if set(self.texts[row].split()) & set(text.split())}
+            assert set(hits.ids.tolist()) & WITHOUT == worded
         if isinstance(codec, hi2.Flat):
-            np.testing.assert_array_equal(dense, self.queries @ self.vectors.T)
+            own = [row for row in range(N) if row not in WITHOUT]
+            np.testing.assert_array_equal(dense[:, own], self.queries @ self.vectors[own].T)
+
+    def given(self, rows) -> Any:
+        """Vectors as a caller gives them; None where there is none."""
+        return [None if row in WITHOUT else self.vectors[row] for row in rows]
 
     @staticmethod
     def _payload(rng) -> dict[str, Any]:
@@ -95,6 +107,7 @@ class Sequence:
 
     def start(self) -> None:
         rows, ids = self.documents(int(self.rng.integers(1, 30)))
+        rows[0] = rows[0] + (rows[0] in WITHOUT)  # a build needs a vector
         build = {**self.rows(rows), "ids": ids, "keep_text": True, **self.world.parts, "threads": 1}
         self.index = hi2.HybridIndex.build(**build, path=self.folder)
         self.kept.update(zip(ids, rows, strict=True))
@@ -109,7 +122,7 @@ class Sequence:
     def rows(self, rows: list[int]) -> dict[str, Any]:
         world = self.world
         return {
-            "vectors": world.vectors[rows],
+            "vectors": world.given(rows),
             "texts": [world.texts[row] for row in rows],
             "payload": [world.payload[row] for row in rows],
         }
@@ -183,7 +196,8 @@ class Sequence:
         found = self.world.found[number][effort]
         self.search(index, number, [id for id, row in kept.items() if row in found], kept, **EFFORTS[effort])
         said, holds = list(FILTERS.items())[int(self.rng.integers(len(FILTERS)))]
-        passing = [id for id, row in kept.items() if holds(self.world.payload[row])]
+        findable = self.world.found[number][0]  # a filter finds no document that has neither vector nor words
+        passing = [id for id, row in kept.items() if holds(self.world.payload[row]) and row in findable]
         columns = {name for row in kept.values() for name in self.world.payload[row]}
         if passing and parse(said).names() <= columns:
             self.search(index, number, passing, kept, clusters=CLUSTERS, filter=said)

@@ -317,9 +317,9 @@ def test_an_index_of_many_columns_and_segments_needs_few_descriptors(tmp_path, m
 
     def work() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (64, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
-        sizes = [100, 50, 20, 20, 10]
-        with hi2.HybridIndex.build(vectors[:100], terms=None, payload=payload[:100], path=tmp_path / "a") as index:
-            begin = 100
+        sizes = [137, 43, 14, 5, 1]  # each more than twice what follows, so that none are merged
+        with hi2.HybridIndex.build(vectors[:137], terms=None, payload=payload[:137], path=tmp_path / "a") as index:
+            begin = 137
             monkeypatch.setattr("hi2.changes.commit.SMALL_SEGMENT", 0)  # many files, not one
             for size in sizes[1:]:
                 index.add(vectors[begin : begin + size], payload=payload[begin : begin + size])

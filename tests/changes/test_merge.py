@@ -50,8 +50,8 @@ def test_a_merge_of_nothing_but_deleted_documents_leaves_no_segment(small):
 
 def test_some_segments_are_merged_and_the_others_stay(corpus):
     index = hi2.HybridIndex.build(corpus.vectors[:40], corpus.texts[:40])
-    for begin in (40, 60):
-        index.add(corpus.vectors[begin : begin + 20], corpus.texts[begin : begin + 20])
+    for begin, end in ((40, 60), (60, 70)):
+        index.add(corpus.vectors[begin:end], corpus.texts[begin:end])
     before = index._index.state.snapshot
     with index._index.merging:
         assert merge_segments(index._index, before.segments[1:], None, Progress(False))

@@ -65,8 +65,8 @@ def payload(i: int) -> dict[str, Any]:
 def small_index(path: Path, tokenizer: Any = "english", *, packed: bool = True) -> hi2.HybridIndex:
     """Build an index with clusters, copies, terms, notes, bags, residual codes, a refine store, string ids, payload.
 
-    Documents were added, which brought new words, and some were deleted. Those that were added are in one file unless
-    ``packed`` is False.
+    Documents were added, some without a vector, which brought new words, and some were deleted. Those that were added
+    are in one file unless ``packed`` is False.
     """
     vectors, texts = documents()
     index = hi2.HybridIndex.build(
@@ -81,9 +81,8 @@ def small_index(path: Path, tokenizer: Any = "english", *, packed: bool = True) 
         path=path,
         threads=1,
     )
-    index.add(
-        vectors[60:], texts[60:], ids=[f"doc-{i}" for i in range(60, 80)], payload=[payload(i) for i in range(60, 80)]
-    )
+    some = [None if i % 4 == 1 else vectors[i] for i in range(60, 80)]
+    index.add(some, texts[60:], ids=[f"doc-{i}" for i in range(60, 80)], payload=[payload(i) for i in range(60, 80)])
     index.delete([f"doc-{i}" for i in range(0, 80, 9)])
     with patch("hi2.changes.commit.SMALL_SEGMENT", 10**6 if packed else 0):
         index.commit()

@@ -51,8 +51,8 @@ class Case:
 
     def grown(self, **changes):
         """The same documents in several segments."""
-        index, corpus = self.build(0, 100, **changes), self.corpus
-        for begin, end in ((100, FITTED), (FITTED, 300), (300, 301), (301, N)):
+        index, corpus = self.build(0, 200, **changes), self.corpus
+        for begin, end in ((200, 300), (300, 340), (340, 359), (359, N)):
             index.add(corpus.vectors[begin:end], corpus.texts[begin:end], ids=corpus.ids[begin:end])
         return index
 

@@ -66,7 +66,9 @@ def test_arrays_files_and_iterators_give_the_same_bytes(corpus, index, tmp_path)
 
 def test_one_segment_and_many_give_the_same_answers(corpus, index):
     expected = index.search(corpus.query_vectors, corpus.query_texts, k=30)
-    many = grown(corpus, index, [0, 1, 40, 300, 301, len(corpus.texts)])
+    many = grown(
+        corpus, index, [0, len(corpus.texts) - 60, len(corpus.texts) - 20, len(corpus.texts) - 1, len(corpus.texts)]
+    )
     assert many.info()["n_segments"] > 1
     same(expected, many.search(corpus.query_vectors, corpus.query_texts, k=30))
 

@@ -40,9 +40,11 @@ class Admission {
     }
 
     // Starts a query. An effort with a benefit chooses its own clusters; `clusters` is then not read. `clusters` and
-    // `terms` must outlive the query.
+    // `terms` must outlive the query. Documents without a vector are candidates only of a query that ranks `by_words`,
+    // and only under its terms.
     void begin(const Model& model, std::span<const SegmentView> segments, const float* query,
-               std::span<const std::uint32_t> clusters, std::span<const std::uint32_t> terms, const Effort& effort);
+               std::span<const std::uint32_t> clusters, std::span<const std::uint32_t> terms, const Effort& effort,
+               bool by_words);
 
     // What the lists of the opened segment say of its documents, once `documents` was called.
     const ListEvidence& list_evidence() const { return evidence_; }
@@ -54,8 +56,8 @@ class Admission {
     std::size_t n_rarest(std::size_t ordinal) const { return n_rarest_[ordinal]; }
     // The ranges of the opened segment, to be scored with their dead documents left out.
     std::span<const ClusterRange> ranges() const { return ranges_; }
-    // The documents of the opened segment that are in no range: under copies and terms, or given. Each comes once, and
-    // all are alive.
+    // The documents of the opened segment that are in no range: under copies and terms, or given. Each comes once, all
+    // are alive, and the query may find them.
     std::span<const Doc> documents();
 
     // Query terms that any document is filed under, in the segments opened so far.
@@ -72,6 +74,7 @@ class Admission {
     template <class Visit>
     void read_lists(const Lists& lists, bool rare, Visit&& visit) const;
     void count_rarest();
+    std::span<const Doc> findable(std::span<const Doc> docs);
     void clear();
 
     Centroids::Scratch scratch_;
@@ -82,6 +85,7 @@ class Admission {
     std::span<const std::uint32_t> clusters_;  // opened whole
     std::span<const std::uint32_t> terms_;     // opened whole
     bool weighed_ = false;
+    bool by_words_ = false;  // documents without a vector may be found
     std::uint32_t per_doc_ = 0;
     std::vector<std::uint8_t> has_postings_;  // by position in terms_
     // Where the effort ranks by words: all query terms, what each is worth, and whether its notes admit documents.

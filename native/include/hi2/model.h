@@ -20,6 +20,7 @@ struct Model {
     const Codec* refine = nullptr;  // null: no refine store
     bool refine_residual = false;
     const Evidence* evidence = nullptr;  // null: documents have no bags
+    const float* mean = nullptr;  // (dim): the mean document, which stands in for vectors that are missing; null: zeros
 };
 
 }  // namespace hi2

@@ -5,6 +5,8 @@
 // The bags of the best `words_depth` candidates are read, and their scores are dense + weight · lexical.
 //
 // A residual code adds ⟨q, anchor⟩ of the document's cluster, computed once per query and cluster that needs it.
+//
+// A document without a vector has the dense score of the mean document.
 #pragma once
 
 #include <cstdint>
@@ -57,6 +59,8 @@ class Scorer {
     float anchor_score(std::uint32_t cluster);
     void score_alive(std::uint32_t ordinal, Doc begin, Doc end);
     void gather(const Segment& segment, bool refine, std::span<const Doc> docs, float* out);
+    void gather_coded(const Segment& segment, bool refine, std::span<const Doc> docs, float* out);
+    float mean_score() const;
     // Scores of some candidates by the finest store, grouped by segment.
     void gather_finest(const std::vector<TopK::Place>& places, std::vector<float>& out);
     std::span<const Hit> finish_with_words();
@@ -101,7 +105,9 @@ class Scorer {
     std::uint64_t epoch_ = 0;
     std::vector<Doc> alive_;  // of one block
     std::vector<Doc> gathered_;
-    std::vector<float> scores_;  // of one block
+    std::vector<Doc> coded_;           // of one block with documents without a vector: the others,
+    std::vector<float> coded_scores_;  // and their scores
+    std::vector<float> scores_;        // of one block
 };
 
 }  // namespace hi2

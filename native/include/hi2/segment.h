@@ -37,6 +37,7 @@ class ClusterLookup {
 
 struct Segment {
     std::size_t n_docs = 0;
+    std::size_t n_without_vector = 0;  // the last so many documents have no vector, no code and no cluster
     const std::uint8_t* codes = nullptr;
     const std::uint8_t* refine_codes = nullptr;
     Directory clusters;  // each cluster's range of documents
@@ -48,6 +49,8 @@ struct Segment {
     // The first query that needs this makes it, so that opening an index stays instant.
     std::shared_ptr<const Lazy<ClusterLookup>> lazy_lookup = std::make_shared<Lazy<ClusterLookup>>();
 
+    std::size_t n_vectors() const { return n_docs - n_without_vector; }
+    bool has_vector(Doc doc) const { return doc < n_vectors(); }
     const ClusterLookup& cluster_lookup() const {
         return lazy_lookup->get([this] { return ClusterLookup(clusters); });
     }

@@ -36,9 +36,9 @@ class Weighing {
     };
 
     // Weighs the lists of one query. `scores` has one score per cluster; `visited` is clear before and after. The
-    // effort has a benefit.
+    // effort has a benefit. Documents without a vector are left out unless the query ranks `by_words`.
     void weigh(std::span<const SegmentView> segments, std::span<const float> scores,
-               std::span<const std::uint32_t> terms, const Effort& effort, Visited& visited);
+               std::span<const std::uint32_t> terms, const Effort& effort, bool by_words, Visited& visited);
 
     // The clusters that are opened whole.
     std::span<const std::uint32_t> clusters() const { return clusters_; }
@@ -68,6 +68,7 @@ class Weighing {
     std::vector<std::vector<Posting>> postings_;  // by segment
     std::vector<std::vector<Repeat>> repeats_;    // by segment
     bool keeps_repeats_ = false;
+    bool by_words_ = false;
     std::vector<std::uint32_t> n_postings_;  // by cluster; empty without a budget
     std::vector<std::uint64_t> level_sizes_;
     std::vector<std::size_t> lists_;  // positions of the query's terms in a segment's directory

@@ -50,6 +50,7 @@ def read_documents(index: OpenIndex, new: NewDocuments, progress: Progress) -> D
         first_id=state.next_id,
         progress=progress,
     )
+    documents.check_findable(state.model.evidence is not None)
     if state.snapshot.id_kind not in (None, documents.ids.kind):
         raise invalid("ids", f"of type {state.snapshot.id_kind}, as in the index", f"type {documents.ids.kind}")
     return documents

@@ -14,9 +14,9 @@ from hi2.arguments import thread_count
 from hi2.changes.open_index import OpenIndex
 from hi2.changes.refit_in_place import fit_in_place
 from hi2.data.given_array import entries
-from hi2.data.vectors import open_vectors
+from hi2.data.vectors import open_some_vectors
 from hi2.errors import Error, InvalidParameter, described, invalid
-from hi2.ingest.documents import TermReader, collect_terms, count_words, term_reader
+from hi2.ingest.documents import Documents, TermReader, collect_terms, count_words, term_reader
 from hi2.ingest.draft import bag_reader, encoder_of, note_postings, term_postings
 from hi2.ingest.merged_draft import merged_draft
 from hi2.ingest.new_segment import segment_in_memory
@@ -27,7 +27,7 @@ from hi2.selectors.terms import BM25, LearnedTerms, TermSelector, TermWeights, f
 from hi2.state.drift import Added
 from hi2.state.index_state import State
 from hi2.state.model import Model
-from hi2.state.segment import SegmentMeta
+from hi2.state.segment import NO_CLUSTER, SegmentMeta
 from hi2.state.snapshot import EMPTY, stored_texts
 from hi2.store.arrays import Sink
 from hi2.store.trained_parts import Parts, text_checksum
@@ -92,11 +92,12 @@ def with_parts(
         raise invalid("vectors", "given: these parts encode the documents anew", None)
     codes = None
     if not same:
-        new = open_vectors(vectors, metric=model.metric, dim=model.dim)
-        if new.n != state.snapshot.n_alive:
+        new, given = open_some_vectors(vectors, metric=model.metric, dim=model.dim)
+        n_given = new.n if given is None else len(given)
+        if n_given != state.snapshot.n_alive:
             must = f"one for each of the {state.snapshot.n_alive} documents, in the order of ids()"
-            raise invalid("vectors", must, new.n)
-        codes = new, threads
+            raise invalid("vectors", must, n_given)
+        codes = new, given, threads
     own = None if terms is None or terms is model.terms else _texts(state, texts)
     terms = None if terms is None else terms.apart()
     words = filed = None
@@ -189,10 +190,12 @@ def _decoded_sample(state: State) -> Floats:
     """Some documents as their codes have them: the scores of all unit vectors."""
     model = state.model
     rng = np.random.default_rng(0)
-    rows = np.sort(rng.choice(state.snapshot.n_alive, min(SPREAD_DOCUMENTS, state.snapshot.n_alive), replace=False))
+    alive = [live.flags()[: live.segment.n_vectors] for live in state.snapshot.segments]
+    n = sum(int(flags.sum()) for flags in alive)
+    rows = np.sort(rng.choice(n, min(SPREAD_DOCUMENTS, n), replace=False))
     parts, base = [], 0
-    for live in state.snapshot.segments:
-        docs = np.flatnonzero(live.flags()).astype(np.uint32)
+    for live, flags in zip(state.snapshot.segments, alive, strict=True):
+        docs = np.flatnonzero(flags).astype(np.uint32)
         own = docs[rows[(rows >= base) & (rows < base + len(docs))] - base]
         base += len(docs)
         columns = [
@@ -210,13 +213,22 @@ def _written(
     """The living documents as one segment of another model; what was given is written anew, the rest is copied."""
     draft = merged_draft(model, state.snapshot.segments, words=words is None)
     n = len(draft.ids)
+    if model.evidence is None and (draft.labels == NO_CLUSTER).any():
+        raise invalid("bags", "True: the index has documents without a vector, which only words find", False)
     if codes is not None:
-        vectors, threads = codes
-        draft = replace(draft, codes=encoder_of(model, model.codec, vectors, draft.labels, threads=threads))
+        vectors, given, threads = codes
+        documents = Documents(vectors, draft.ids, None, None, has_vector=given)
+        differs = (documents.vector_rows >= 0) != (draft.labels != NO_CLUSTER)
+        if differs.any():
+            row = int(np.flatnonzero(differs)[0])
+            must = "given where a document has a vector, and None where it has none"
+            raise invalid("vectors", must, f"another value for {described(draft.ids.as_list()[row])} (row {row})")
+        draft = replace(draft, codes=encoder_of(model, model.codec, documents, draft.labels, threads=threads))
     if filed is not None and model.terms is not None:
         postings, pruned = term_postings(model.terms, filed)
         draft = replace(draft, terms=postings, pruned=pruned, n_terms=model.terms.tokenizer.n_terms)
-        draft = replace(draft, notes=note_postings(model.terms, filed))
+        all_of = draft.labels == NO_CLUSTER
+        draft = replace(draft, notes=note_postings(model.terms, filed, postings, words, all_of))
     if words is not None:
         draft = replace(draft, bags=bag_reader(model.terms, words))
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from hi2.selectors.clusters import ClusterSelector, KMeans
 from hi2.selectors.terms import BM25, TermSelector
 from hi2.state.drift import Added
 from hi2.state.index_state import State
+from hi2.state.segment import NO_CLUSTER
 from hi2.state.snapshot import EMPTY
 from hi2.text.words import WordTokenizer
 
@@ -104,13 +106,15 @@ def _fitted(state: State, index: OpenIndex, threads: int, progress: Progress) ->
             reader = TermReader(reader.spec, WordTokenizer(tokenizer.stemmer))
         terms = model.terms.spec
         bags = words = collect_terms(reader, texts, n, progress)
-    vectors = open_vectors(stored_vectors(state, state.snapshot.ids()), metric=model.metric, dim=model.dim)
-    documents = Documents(vectors, draft.ids, bags, lines, words)
-    codec, refine = _codecs(state, n)
+    has_vector = draft.labels != NO_CLUSTER
+    given = stored_vectors(state, list(compress(state.snapshot.ids(), has_vector)))
+    vectors = open_vectors(given, metric=model.metric, dim=model.dim)
+    documents = Documents(vectors, draft.ids, bags, lines, words, None if has_vector.all() else has_vector)
+    codec, refine = _codecs(state, vectors.n)
     fitted = fit_model(
         documents,
         metric=model.metric,
-        clusters=_clusters(state),
+        clusters=_clusters(state, vectors.n),
         terms=terms,
         reader=reader,
         codec=codec,
@@ -133,18 +137,24 @@ def _keeps_enough(state: State) -> bool:
     return finest.gives_back and counted and (model.terms is None or state.keep_text)
 
 
-def _clusters(state: State) -> KMeans | ClusterSelector | None:
-    """The clusters to fit: as many as the documents need now, or as many as before. Trained ones stay."""
+def _clusters(state: State, n_vectors: int) -> KMeans | ClusterSelector | None:
+    """The clusters to fit: as many as the vectors need now, or as many as before. Trained ones stay."""
     own = state.model.clusters
-    if own is None or (own.centroids is not own.anchors and not np.array_equal(own.centroids, own.anchors)):
+    if (
+        own is None
+        or n_vectors == 0
+        or (own.centroids is not own.anchors and not np.array_equal(own.centroids, own.anchors))
+    ):
         return own
     return replace(own.spec, n_clusters=None) if state.grows else own.spec
 
 
-def _codecs(state: State, n_docs: int) -> tuple[CodecSpec | Codec, CodecSpec | Codec | None]:
-    if state.grows:
-        return default_codecs(None, None, n_docs)
+def _codecs(state: State, n_vectors: int) -> tuple[CodecSpec | Codec, CodecSpec | Codec | None]:
     own, refine = state.model.codec, state.model.refine
+    if n_vectors == 0:
+        return own, refine
+    if state.grows:
+        return default_codecs(None, None, n_vectors)
     return _untrained(own), None if refine is None else _untrained(refine)
 
 

@@ -15,9 +15,10 @@ import numpy as np
 from hi2.arguments import boolean
 from hi2.data.given_array import entries
 from hi2.data.ids import IdColumn, id_column
+from hi2.data.lazy import lazy
 from hi2.data.ragged import Ragged
 from hi2.data.spool import Spool
-from hi2.data.vectors import Vectors, VectorSpool, open_vectors
+from hi2.data.vectors import Vectors, VectorSpool, open_some_vectors
 from hi2.encoders.encoder import Encoder, encode
 from hi2.encoders.static import StaticEncoder
 from hi2.errors import InvalidParameter, described, invalid
@@ -27,7 +28,7 @@ from hi2.progress import Progress
 from hi2.selectors.terms import BM25, LearnedTerms, TermSelector, TermWeights
 from hi2.text.bags import BagCollector, Bags, count, count_tokens, weigh
 from hi2.text.tokenizer import Analyzer, Tokenizer
-from hi2.types import U64, Array, Floats
+from hi2.types import I64, U64, Array, Bools, Floats
 
 _TEXTS_PER_BATCH = 2048
 
@@ -65,7 +66,7 @@ class NewDocuments:
 
 @dataclass(frozen=True)
 class Documents:
-    """New documents, row by row; every part has as many rows as ``vectors``."""
+    """New documents, row by row; every part has as many rows as ``ids``, but for the vectors that are missing."""
 
     vectors: Vectors
     ids: IdColumn
@@ -73,6 +74,22 @@ class Documents:
     stored: Ragged | None
     #: What bags are stored of: the terms that texts have, or the weights that were given. None if there are none.
     words: Bags | None = None
+    #: Which documents have a vector; None if all have.
+    has_vector: Bools | None = None
+
+    @lazy
+    def vector_rows(self) -> I64:
+        """The row of every document in ``vectors``; -1 where it has none."""
+        if self.has_vector is None:
+            return np.arange(len(self.ids))
+        return np.where(self.has_vector, np.cumsum(self.has_vector) - 1, -1)
+
+    def check_findable(self, evidence: bool) -> None:
+        """Refuse documents without a vector where ``evidence`` says that words find nothing."""
+        if self.has_vector is not None and not evidence:
+            row = int(np.flatnonzero(~self.has_vector)[0])
+            must = "given for every document: this index keeps no words (bags) that would find the others"
+            raise invalid("vectors", must, f"None in row {row}")
 
 
 def collect(
@@ -91,7 +108,10 @@ def collect(
     first_id: int,
     progress: Progress,
 ) -> Documents:
-    """Return the caller's documents, checked against each other. Without vectors, the encoder makes them."""
+    """Return the caller's documents, checked against each other.
+
+    Without vectors the encoder makes them. Where there is none, and where a vector is None, documents have no vector.
+    """
     keep_text = boolean("keep_text", keep_text)
     texts = None if texts is None else entries(texts, name="texts", must="one string per document")
     given_ids = None if ids is None else id_column(ids)
@@ -101,22 +121,23 @@ def collect(
         types or ColumnTypes(),
         lambda row: first_id + row if names is None else names[row] if row < len(names) else None,
     )
+    passed = None
     if vectors is None:
-        if encoder is None or texts is None:
-            raise invalid("vectors", "given, unless there are texts and an encoder to make them", None)
+        if texts is None or (encoder is None and dim is None):
+            must = "given, unless there are texts and an encoder to make them (create(dim=...) begins without vectors)"
+            raise invalid("vectors", must, None)
         passed = _read_texts(texts, lines, reader, encoder, keep_text=keep_text, n_docs=None, progress=progress)
-        vectors = passed.vectors
-    else:
-        passed = None
-    source = open_vectors(vectors, metric=metric, dim=dim)
-    if source.n == 0:
+        vectors = [None] * passed.n_docs if passed.vectors is None else passed.vectors
+    source, has_vector = open_some_vectors(vectors, metric=metric, dim=dim)
+    n_docs = source.n if has_vector is None else len(has_vector)
+    if n_docs == 0:
         raise invalid("vectors", "of at least one document", "an empty array")
-    if ids is None and first_id + source.n > 2**63:
+    if ids is None and first_id + n_docs > 2**63:
         raise invalid("ids", "given: the integers that follow the last id are used up", None)
     column = given_ids
     if column is None:
-        column = IdColumn(np.arange(first_id, first_id + source.n, dtype=np.int64))
-    _check_count("ids", len(column), source.n)
+        column = IdColumn(np.arange(first_id, first_id + n_docs, dtype=np.int64))
+    _check_count("ids", len(column), n_docs)
     if keep_text and texts is None:
         raise invalid("keep_text", "False where no texts are given", True)
     bags = None
@@ -125,7 +146,7 @@ def collect(
     if reader is not None and term_weights is not None and not isinstance(reader.spec, BM25):
         # A learned scorer may have scored these documents before: its weights are taken as they are.
         bags = weigh(reader.tokenizer, term_weights)
-        _check_count("term_weights", len(bags), source.n)
+        _check_count("term_weights", len(bags), n_docs)
     elif term_weights is not None:
         raise invalid("term_weights", "left out: terms are counted, not TermWeights", type(term_weights).__name__)
     elif reader is not None and texts is None:
@@ -133,11 +154,11 @@ def collect(
     if passed is None:
         given = bags is not None
         passed = _read_texts(
-            texts, lines, reader, None, keep_text=keep_text, n_docs=source.n, progress=progress, scored=given
+            texts, lines, reader, None, keep_text=keep_text, n_docs=n_docs, progress=progress, scored=given
         )
     own = bags if bags is not None else passed.bags
     learned = reader is not None and isinstance(reader.spec, LearnedTerms)
-    return Documents(source, column, own, passed.stored, passed.words if learned else own)
+    return Documents(source, column, own, passed.stored, passed.words if learned else own, has_vector)
 
 
 def collect_terms(reader: TermReader, texts: Iterable[str], n_docs: int, progress: Progress) -> Bags:
@@ -170,6 +191,7 @@ class _TextPass:
     vectors: Array | None = None
     #: Counted terms, where ``bags`` has the scores of a trained scorer instead.
     words: Bags | None = None
+    n_docs: int = 0
 
 
 def _read_texts(
@@ -228,6 +250,7 @@ def _read_texts(
         stored=Ragged(np.concatenate(ends), lines.finish()) if keep else None,
         vectors=None if encoder is None else vectors.finish(),
         words=words.finish() if counts and not counted else None,
+        n_docs=n_texts,
     )
 
 

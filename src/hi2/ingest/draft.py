@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -16,8 +16,9 @@ from hi2.ingest.documents import Documents
 from hi2.progress import Progress
 from hi2.selectors.terms import TermSelector
 from hi2.state.model import Model
+from hi2.state.segment import NO_CLUSTER
 from hi2.text.bags import Bags
-from hi2.types import I64, U32, U64, Array, Bytes
+from hi2.types import I64, U32, U64, Array, Bools, Bytes
 
 _VECTORS_PER_BLOCK = 16_384
 
@@ -51,8 +52,9 @@ class Pruned:
 class Draft:
     """What a segment will hold, by arrival row.
 
-    ``labels`` is the cluster of every row. ``codes`` and ``refine_codes`` return the codes of some rows. ``terms`` and
-    ``copies`` are postings (key, row, rank). ``stored`` gives JSON lines.
+    ``labels`` is the cluster of every row, ``NO_CLUSTER`` where it has no vector. ``codes`` and ``refine_codes`` return
+    the codes of some rows that have one. ``terms`` and ``copies`` are postings (key, row, rank). ``stored`` gives JSON
+    lines.
     """
 
     ids: IdColumn
@@ -73,7 +75,8 @@ class Draft:
 
 def draft_of(model: Model, documents: Documents, *, threads: int, progress: Progress) -> Draft:
     """Return the draft of a segment: every document with its cluster, its terms and its codes."""
-    labels, copies = _assign(model, documents.vectors, threads, progress)
+    documents.check_findable(model.evidence is not None)
+    labels, copies = _assign(model, documents, threads, progress)
     terms, pruned = None, Pruned()
     if model.terms is not None and documents.bags is not None:
         terms, pruned = term_postings(model.terms, documents.bags)
@@ -84,14 +87,14 @@ def draft_of(model: Model, documents: Documents, *, threads: int, progress: Prog
     return Draft(
         ids=documents.ids,
         labels=labels,
-        codes=encoder_of(model, model.codec, documents.vectors, labels, threads=threads),
+        codes=encoder_of(model, model.codec, documents, labels, threads=threads),
         refine_codes=None
         if model.refine is None
-        else encoder_of(model, model.refine, documents.vectors, labels, threads=threads),
+        else encoder_of(model, model.refine, documents, labels, threads=threads),
         terms=terms,
         copies=copies,
         stored=None if stored is None else StoredRows(stored.lengths, stored.take),
-        notes=note_postings(model.terms, documents.bags),
+        notes=note_postings(model.terms, documents.bags, terms, documents.words, labels == NO_CLUSTER),
         bags=bag_reader(model.terms, documents.words),
         n_terms=0 if model.terms is None else model.terms.tokenizer.n_terms,
         pruned=pruned,
@@ -123,12 +126,38 @@ def term_postings(selector: TermSelector, bags: Bags) -> tuple[Postings, Pruned]
     return prune(postings, selection.scores, selector.spec.gamma)
 
 
-def note_postings(selector: TermSelector | None, bags: Bags | None) -> Postings | None:
-    """Return the documents noted under each term; None where no bags are kept."""
+def note_postings(
+    selector: TermSelector | None, bags: Bags | None, filed: Postings | None, words: Bags | None, all_of: Bools
+) -> Postings | None:
+    """Return the documents noted under each term; None where no bags are kept.
+
+    ``all_of`` are the documents that are noted under all their words, because nothing else leads to them.
+    """
     if selector is None or selector.evidence is None or bags is None:
         return None
     rows, terms = selector.notes(bags)
+    if words is not None and all_of.any():
+        own = words.take(np.flatnonzero(all_of))
+        owners = np.repeat(np.flatnonzero(all_of), np.diff(own.offsets).astype(np.int64))
+        known = [_pairs(rows, terms), *([] if filed is None else [_pairs(filed.rows, filed.keys)])]
+        further = _absent(_pairs(owners, own.terms), np.sort(np.concatenate(known)))
+        rows = np.append(rows, (further >> np.uint64(32)).astype(np.uint32))
+        terms = np.append(terms, further.astype(np.uint32))
     return Postings(terms, rows, np.zeros(len(rows), np.uint32))
+
+
+def _pairs(rows: Array, terms: U32) -> U64:
+    """Each row with its term, as one integer."""
+    return rows.astype(np.uint64) << np.uint64(32) | terms
+
+
+def _absent(values: U64, known: U64) -> U64:
+    """The values that are not among the known ones, which rise."""
+    places = np.searchsorted(known, values)
+    found = np.zeros(len(values), bool)
+    inside = places < len(known)
+    found[inside] = known[places[inside]] == values[inside]
+    return values[~found]
 
 
 def prune(postings: Postings, scores: Array, gamma: float) -> tuple[Postings, Pruned]:
@@ -152,11 +181,13 @@ def prune(postings: Postings, scores: Array, gamma: float) -> tuple[Postings, Pr
     return Postings(postings.keys[keep], postings.rows[keep], postings.ranks[keep]), Pruned(len(big), removed)
 
 
-def encoder_of(model: Model, codec: Codec, vectors: Vectors, labels: U32, *, threads: int) -> Callable[[I64], Bytes]:
-    """Return a function that encodes some rows, relative to their clusters where the codec is residual."""
+def encoder_of(
+    model: Model, codec: Codec, documents: Documents, labels: U32, *, threads: int
+) -> Callable[[I64], Bytes]:
+    """Return a function that encodes some rows that have vectors, relative to their clusters if it is residual."""
 
     def encode(rows: I64) -> Bytes:
-        block = vectors.read(rows)
+        block = documents.vectors.read(documents.vector_rows[rows])
         if codec.spec.residual and model.clusters is not None:
             block = model.clusters.residuals(block, labels[rows])
         return codec.encode(block, threads=threads)
@@ -164,12 +195,21 @@ def encoder_of(model: Model, codec: Codec, vectors: Vectors, labels: U32, *, thr
     return encode
 
 
-def _assign(model: Model, vectors: Vectors, threads: int, progress: Progress) -> tuple[U32, Postings | None]:
+def _assign(model: Model, documents: Documents, threads: int, progress: Progress) -> tuple[U32, Postings | None]:
+    """The cluster of every document, and the further clusters of some."""
+    rows = np.flatnonzero(documents.vector_rows >= 0)
+    own, copies = _assign_vectors(model, documents.vectors, threads, progress)
+    labels = np.full(len(documents.ids), NO_CLUSTER, np.uint32)
+    labels[rows] = own
+    return labels, None if copies is None else replace(copies, rows=rows[copies.rows].astype(np.uint32))
+
+
+def _assign_vectors(model: Model, vectors: Vectors, threads: int, progress: Progress) -> tuple[U32, Postings | None]:
     if model.clusters is None:
         for begin in range(0, vectors.n, _VECTORS_PER_BLOCK):
             vectors.read(slice(begin, begin + _VECTORS_PER_BLOCK))  # refuses NaN before anything is written
         return np.zeros(vectors.n, np.uint32), None
-    labels, pairs = [], []
+    labels, pairs = [np.zeros(0, np.uint32)], [np.zeros((0, 2), np.uint32)]
     with progress.phase("assign clusters", vectors.n) as report:
         for begin in range(0, vectors.n, _VECTORS_PER_BLOCK):
             block = vectors.read(slice(begin, begin + _VECTORS_PER_BLOCK))

@@ -20,7 +20,7 @@ def file_documents(model: Model, documents: Documents, *, threads: int, progress
     """Return a function that writes the documents as one segment."""
 
     def write(sink: Sink) -> SegmentMeta:
-        with progress.phase("file documents", documents.vectors.n) as report:
+        with progress.phase("file documents", len(documents.ids)) as report:
             draft = draft_of(model, documents, threads=threads, progress=progress)
             return write_segment(sink, model, draft, report)
 

@@ -58,6 +58,7 @@ def ingest(
         first_id=0,
         progress=progress,
     )
+    documents.check_findable(reader is not None and boolean("bags", specs.bags))
     codec, refine = default_codecs(specs.codec, specs.refine, documents.vectors.n)
     model = fit_model(
         documents,
@@ -112,9 +113,8 @@ def empty_state(specs: Specs, *, dim: int, encoder: Encoder | None, keep_text: b
             raise invalid("terms", "BM25(...) or None where there are no documents yet", described(specs.terms))
         none = BagCollector().finish()
         terms = reader.spec.fit(none, reader.tokenizer)
-        scale = DenseScale(0.1, 0.1, np.zeros(dim, np.float32))
         if boolean("bags", specs.bags):
-            terms = replace(terms, evidence=fit_evidence(terms, none, scale))
+            terms = replace(terms, evidence=fit_evidence(terms, none, DenseScale.unknown(dim)))
     codec = Flat().fit(np.zeros((1, dim), np.float32), threads=1)
     model = Model(dim, specs.metric, clusters, terms, codec, None, _identity(encoder, dim))
     columns, grows = declared_columns(specs.columns), left_to_the_index(specs)

@@ -13,7 +13,7 @@ from hi2.filters.columns import Columns
 from hi2.ingest.draft import Draft, Postings, StoredRows
 from hi2.progress import Phase
 from hi2.state.model import Model
-from hi2.state.segment import SegmentMeta, id_arrays, rank_bits, width
+from hi2.state.segment import NO_CLUSTER, SegmentMeta, id_arrays, rank_bits, width
 from hi2.store.arrays import Sink, put_array
 from hi2.text.bags import Bags
 from hi2.types import I64, U64, Array, Bytes
@@ -23,8 +23,9 @@ _LINES_PER_BLOCK = 512
 
 
 def write_segment(sink: Sink, model: Model, draft: Draft, report: Phase = lambda steps: None) -> SegmentMeta:
-    """Store a draft as a segment, its documents numbered by cluster and then by arrival."""
+    """Store a draft as a segment, its documents numbered by cluster and then by arrival, those without one last."""
     n = len(draft.ids)
+    n_vectors = int((draft.labels != NO_CLUSTER).sum())
     rows = np.argsort(draft.labels, kind="stable").astype(np.int64)
     docs = np.empty(n, np.int64)
     docs[rows] = np.arange(n)
@@ -36,10 +37,10 @@ def write_segment(sink: Sink, model: Model, draft: Draft, report: Phase = lambda
 
     n_runs = 0
     if model.clusters is not None:
-        keys, counts = np.unique(draft.labels, return_counts=True)
+        keys, counts = np.unique(draft.labels[draft.labels != NO_CLUSTER], return_counts=True)
         n_runs = len(keys)
         put_array(sink, "cluster_keys.npy", _pack(keys, model.n_clusters - 1))
-        put_array(sink, "cluster_offsets.npy", _pack(np.append(0, np.cumsum(counts)), n))
+        put_array(sink, "cluster_offsets.npy", _pack(np.append(0, np.cumsum(counts)), n_vectors))
     n_copy_lists = n_term_lists = n_note_lists = 0
     if draft.copies is not None and len(draft.copies.keys):
         n_copy_lists = _put_lists(sink, "copy", draft.copies, docs, model.n_clusters, 0)
@@ -49,14 +50,14 @@ def write_segment(sink: Sink, model: Model, draft: Draft, report: Phase = lambda
         n_note_lists = _put_lists(sink, "note", draft.notes, docs, draft.n_terms, 0)
 
     def blocks(read: Callable[[I64], Bytes]) -> Iterator[Array]:
-        for begin in range(0, n, _DOCS_PER_BLOCK):
-            part = rows[begin : begin + _DOCS_PER_BLOCK]
+        for begin in range(0, n_vectors, _DOCS_PER_BLOCK):
+            part = rows[begin : min(begin + _DOCS_PER_BLOCK, n_vectors)]
             yield read(part)
             report(len(part))
 
-    sink.put("codes.npy", np.uint8, (n, model.codec.code_bytes), blocks(draft.codes))
+    sink.put("codes.npy", np.uint8, (n_vectors, model.codec.code_bytes), blocks(draft.codes))
     if model.refine is not None and draft.refine_codes is not None:
-        sink.put("refine_codes.npy", np.uint8, (n, model.refine.code_bytes), blocks(draft.refine_codes))
+        sink.put("refine_codes.npy", np.uint8, (n_vectors, model.refine.code_bytes), blocks(draft.refine_codes))
     if draft.bags is not None:
         _put_bags(sink, draft.bags, rows, draft.n_terms)
     if draft.stored is not None:
@@ -70,6 +71,7 @@ def write_segment(sink: Sink, model: Model, draft: Draft, report: Phase = lambda
         n_term_lists=n_term_lists,
         n_note_lists=n_note_lists,
         n_terms=draft.n_terms,
+        n_without_vector=n - n_vectors,
         pruned_lists=draft.pruned.lists,
         pruned_postings=draft.pruned.postings,
     )

@@ -65,7 +65,8 @@ def _error(state: State, snapshot: Snapshot, directions: Array, rows: tuple[int,
     first, squares = 0, []
     for live in snapshot.segments:
         segment = live.segment
-        own = np.flatnonzero((segment.rows >= rows[0] - first) & (segment.rows < rows[1] - first))
+        arrived = segment.rows[: segment.n_vectors]
+        own = np.flatnonzero((arrived >= rows[0] - first) & (arrived < rows[1] - first))
         docs = own[:: max(1, len(own) // _N_SAMPLED)].astype(np.uint32)
         if len(docs):
             for direction in directions:

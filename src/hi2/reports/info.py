@@ -59,6 +59,7 @@ def describe(state: State, stored: Stored | None) -> dict[str, Any]:
     return {
         "n_docs": snapshot.n_alive,
         "n_deleted": filed - snapshot.n_alive,
+        "n_without_vector": sum(int(live.flags()[live.segment.n_vectors :].sum()) for live in snapshot.segments),
         "n_segments": len(snapshot.segments),
         "dim": model.dim,
         "metric": model.metric,

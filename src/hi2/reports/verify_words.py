@@ -36,7 +36,8 @@ def verify_statistics(model: Model) -> None:
 def verify_bags(model: Model, segment: Segment, number: int) -> None:
     """Raise FormatError unless every document's bag is one that is written, and its lists and notes fit it.
 
-    A bag has all terms that its document is filed or noted under. All its terms that are noted are among them.
+    A bag has all terms that its document is filed or noted under. All its terms that are noted are among them, and all
+    its terms where the document has no vector.
     """
     if model.terms is None:
         return
@@ -58,8 +59,11 @@ def verify_bags(model: Model, segment: Segment, number: int) -> None:
         raise _damage(number, "a document is filed and noted under the same term")
     # Terms by falling df: those from this rank on are noted.
     noted = np.uint64(np.count_nonzero(evidence.df > evidence.noted) if evidence.noted else 2**32)
-    if np.any(notes & _RANK < noted):
+    first_without = np.uint64(segment.n_vectors) << np.uint64(32)
+    if np.any(notes[notes < first_without] & _RANK < noted):
         raise _damage(number, "a document is noted under a term that is not rare")
+    if isinstance(model.terms.spec, LearnedTerms):
+        first_without = np.uint64(2**63)  # their other words are filed, which is not checked
     for begin in range(0, segment.n_docs, _DOCS_PER_BLOCK):
         own = np.arange(begin, min(begin + _DOCS_PER_BLOCK, segment.n_docs), dtype=np.uint32)
         bags = Bags(*segment.native.bags(own))
@@ -71,7 +75,8 @@ def verify_bags(model: Model, segment: Segment, number: int) -> None:
         first, last = np.searchsorted(listed, np.array([begin, begin + len(own)], np.uint64) << np.uint64(32))
         if not np.isin(listed[first:last], held, assume_unique=True).all():
             raise _damage(number, "a document is filed under a term that its bag does not have")
-        if not np.isin(held[held & _RANK >= noted], listed[first:last], assume_unique=True).all():
+        led = (held & _RANK >= noted) | (held >= first_without)
+        if not np.isin(held[led], listed[first:last], assume_unique=True).all():
             raise _damage(number, "a document is not noted under a rare term that its bag has")
 
 

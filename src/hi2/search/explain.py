@@ -185,8 +185,12 @@ class _ByVector:
             asked_terms=effort.terms,
             budget=effort.budget,
             adaptive=effort.adaptive,
+            no_vector=not self._has_vector(place),
             **self._scores(place),
         )
+
+    def _has_vector(self, place: Place) -> bool:
+        return place.doc < self.state.snapshot.segments[place.segment].segment.n_vectors
 
     def _search(self, effort: Effort) -> Hits:
         """Repeat the search with another effort that opens the same lists."""
@@ -248,8 +252,10 @@ class _ByVector:
             exact = refined
         dense = codec if refined is None or self.effort.depth == 0 else refined
         known = {"dense": dense, "codec_score": codec, "refine_score": refined, "exact_score": exact}
+        if not self._has_vector(place):
+            known = {"dense": codec}  # that of the mean document
         if not self.weight > 0:
-            return {"score": dense, **known}
+            return {"score": dense, **known} if self._has_vector(place) else {}
         words = score_words(self.state, place, self.query, self.weight)
         return {
             "score": dense + self.weight * words.lexical,
@@ -296,9 +302,9 @@ def _place(bins: Array, cluster: int) -> int:
 
 def _clusters(state: State, place: Place, query: Floats) -> tuple[ClusterMatch, ...]:
     model = state.model
-    if model.clusters is None:
-        return ()
     segment = state.snapshot.segments[place.segment].segment
+    if model.clusters is None or place.doc >= segment.n_vectors:
+        return ()
     order = model.native.probe(query, model.n_clusters)
     places = np.empty(model.n_clusters, np.int64)
     places[order] = np.arange(1, len(order) + 1)

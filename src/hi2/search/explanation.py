@@ -117,7 +117,8 @@ class Explanation:
     filed under its best terms only. Under ``common_terms`` no document is filed, though some have them;
     ``unmatched_terms`` are in no document. ``skipped_terms`` hold the document, but were not among the best terms of
     the query. ``missing_words`` and ``excluded_words`` are signed words (``syntax=True``) that kept the document out.
-    ``asked_clusters``, ``asked_terms``, ``budget`` and ``adaptive`` are the arguments of the search.
+    ``asked_clusters``, ``asked_terms``, ``budget`` and ``adaptive`` are the arguments of the search. With ``no_vector``
+    the document came without a vector, and ``dense`` is the score of the mean document.
     """
 
     id: Id
@@ -153,6 +154,7 @@ class Explanation:
     asked_terms: int = 0
     budget: int | None = None
     adaptive: float | None = None
+    no_vector: bool = False
     filtered: bool = False
     comparison: Comparison | None = None
 
@@ -194,7 +196,9 @@ class Explanation:
             return [f"{name} was not scored: {self._kept_out()}."]
         if self.outcome == "no shared word":
             return [f"{name} was not found: it has none of the query's words."]
-        return [f"{name} was not scored: no list the query opened holds it.", *self._way_in()]
+        unranked = self.no_vector and self.lexical is None
+        why = "it has no vector, and this query does not rank by words" if unranked else None
+        return [f"{name} was not scored: {why or 'no list the query opened holds it'}.", *self._way_in()]
 
     def _kept_out(self) -> str:
         reasons = [f"it does not have the required {_quoted(self.missing_words)}"] if self.missing_words else []
@@ -214,7 +218,7 @@ class Explanation:
 
     def _way_in(self) -> list[str]:
         """What would have admitted the document."""
-        if self.filtered:
+        if self.filtered or self.no_vector:
             return []
         nearest = min((match.place for match in self.clusters), default=None)
         if any(match.opened for match in self.clusters) or any(match.counts and match.opened for match in self.terms):
@@ -238,7 +242,8 @@ class Explanation:
         if self.dense is None:
             lines[0] += " by words alone."
         else:
-            lines[0] += f" = vectors {self.dense:.4f} + words {self.weight * self.lexical:.4f}."
+            vectors = "the mean document's" if self.no_vector else "vectors"
+            lines[0] += f" = {vectors} {self.dense:.4f} + words {self.weight * self.lexical:.4f}."
         adding = [word.shown() for word in self.words if word.score]
         adding += [f"punctuation {self.punctuation:.4f}"] if self.punctuation else []
         lines += [f"- its words of the query add: {', '.join(adding)}."] if adding else []

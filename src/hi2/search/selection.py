@@ -82,7 +82,10 @@ def _counted(column: Column, docs: Array) -> list[tuple[Any, int]]:
 
 
 def vectors(state: State, wanted: Id | Sequence[Id]) -> Floats:
-    """Return the vectors of some documents as the finest store has them: (n, dim), or (dim,) for one id."""
+    """Return the vectors of some documents as the finest store has them: (n, dim), or (dim,) for one id.
+
+    The row of a document without a vector is NaN.
+    """
     single = isinstance(wanted, (str, int, np.integer))
     given = [wanted] if single else list(entries(wanted, name="ids", must="an id or a list of ids"))
     model = state.model
@@ -91,9 +94,11 @@ def vectors(state: State, wanted: Id | Sequence[Id]) -> Floats:
         must = f"The vectors cannot be given back: {finest.spec} keeps too little of them."
         raise Error(f"{must} Build with refine=SQ8().")
     places = state.snapshot.find_checked(given)
-    found: Floats = np.zeros((len(given), model.dim), np.float32)
+    found: Floats = np.full((len(given), model.dim), np.nan, np.float32)
     for number, live in enumerate(state.snapshot.segments):
-        rows = [i for i, place in enumerate(places) if place is not None and place.segment == number]
+        n_vectors = live.segment.n_vectors
+        own = (i for i, place in enumerate(places) if place is not None and place.segment == number)
+        rows = [i for i in own if places[i].doc < n_vectors]  # type: ignore[union-attr]
         docs = np.array([places[i].doc for i in rows], np.int64)  # type: ignore[union-attr]
         found[rows] = finest.decode(live.segment.arrays[name][docs])
         if finest.spec.residual and model.clusters is not None:

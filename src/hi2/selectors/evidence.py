@@ -127,9 +127,25 @@ class DenseScale:
     cosine_spread: float
     center: Floats
 
+    @property
+    def mean(self) -> Floats | None:
+        """The mean document; None where it is not known."""
+        if len(self.center) == 0 or not self.cosine_spread > 0:
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):  # the numbers of a damaged index
+            mean: Floats = self.center * np.float32(self.spread / self.cosine_spread)
+        return mean
+
+    @classmethod
+    def unknown(cls, dim: int) -> DenseScale:
+        """Return what is assumed before there is a vector."""
+        return cls(_USUAL_SPREAD, _USUAL_SPREAD, np.zeros(dim, np.float32))
+
     @classmethod
     def of(cls, queries: Floats, documents: Floats) -> DenseScale:
         """Return the scale of these documents; some of them stand in for queries."""
+        if len(documents) == 0:
+            return cls.unknown(documents.shape[1])
         lengths = np.linalg.norm(queries, axis=1)
         scores: Array = queries[lengths > 0] @ documents.T
         spread = float((scores.std(axis=1, dtype=np.float64) / lengths[lengths > 0]).mean()) if scores.size else 0.0

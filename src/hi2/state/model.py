@@ -28,7 +28,7 @@ from hi2.selectors.terms import BM25, LARGEST_ALPHA, LearnedTerms, TermSelector,
 from hi2.text.bags import LARGEST_WEIGHT
 from hi2.text.dictionary import Dictionary
 from hi2.text.lazy_tokenizer import LazyTokenizer
-from hi2.types import U32, Array
+from hi2.types import U32, Array, Floats
 
 _TERM_SPECS: dict[str, type[BM25] | type[TermWeights] | type[LearnedTerms]] = {
     "BM25": BM25,
@@ -112,7 +112,16 @@ class Model:
             refine=None if self.refine is None else self.refine.native,
             refine_residual=self.refine is not None and self.refine.spec.residual,
             evidence=None if self.evidence is None else self._native_evidence(self.evidence),
+            mean=None if self.evidence is None else self._mean_document(self.evidence),
         )
+
+    def _mean_document(self, evidence: Evidence) -> Floats | None:
+        """The mean of the fitted documents, as the codec sees queries: it scores for documents without a vector."""
+        mean = evidence.dense.mean
+        query_map = self.codec.query_map
+        if mean is None or query_map is None:
+            return mean
+        return np.ascontiguousarray(mean @ query_map, np.float32)
 
     def _native_evidence(self, evidence: Evidence) -> _native.Evidence:
         """Evidence as the search reads it. How far a query is that training maps cannot be told from its own vector."""

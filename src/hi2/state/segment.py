@@ -25,6 +25,8 @@ from hi2.filters.columns import Columns
 from hi2.state.model import Model
 from hi2.types import I64, U32, Array, Bytes, Id
 
+#: In place of the cluster of a document that has no vector.
+NO_CLUSTER = 2**32 - 1
 #: Stored lines are read this many at a time.
 _LINES_PER_BLOCK = 512
 #: The types of arrays that are not bytes.
@@ -54,6 +56,8 @@ class SegmentMeta:
     n_note_lists: int = 0
     #: Term numbers are below this; 0 before format version 3, where they are below the model's.
     n_terms: int = 0
+    #: The last so many documents have no vector, and so no cluster and no codes.
+    n_without_vector: int = 0
     pruned_lists: int = 0
     pruned_postings: int = 0
 
@@ -68,7 +72,7 @@ class SegmentMeta:
         counts = [value for key, value in asdict(meta).items() if key != "ids"]
         if meta.ids not in ("int", "str") or any(type(n) is not int or not 0 <= n < 2**40 for n in counts):
             raise ValueError("a segment's numbers are out of range")
-        if meta.n_docs >= 2**32 or meta.n_terms > MAX_TERMS:
+        if meta.n_docs >= 2**32 or meta.n_terms > MAX_TERMS or meta.n_without_vector > meta.n_docs:
             raise ValueError("a segment's numbers are out of range")
         return meta
 
@@ -101,7 +105,7 @@ class Segment:
         meta, arrays = self.meta, self.arrays
         clusters = copies = terms = notes = bags = None
         if model.clusters is not None:
-            clusters = self._directory("cluster", meta.n_runs, model.n_clusters, meta.n_docs)
+            clusters = self._directory("cluster", meta.n_runs, model.n_clusters, self.n_vectors)
         if meta.n_copy_lists:
             copies = self._lists("copy", meta.n_copy_lists, model.n_clusters, 0)
         if model.terms is not None:
@@ -111,8 +115,8 @@ class Segment:
                 notes = self._lists("note", meta.n_note_lists, self.n_terms, 0)
         codes, refine = arrays["codes.npy"], arrays["refine_codes.npy"] if model.refine is not None else None
         for name, codec in (("codes.npy", model.codec), ("refine_codes.npy", model.refine)):
-            if codec is not None and arrays[name].shape != (meta.n_docs, codec.code_bytes):
-                raise FormatError(f"The index is damaged: {name} is not {codec.code_bytes} bytes per document.")
+            if codec is not None and arrays[name].shape != (self.n_vectors, codec.code_bytes):
+                raise FormatError(f"The index is damaged: {name} is not {codec.code_bytes} bytes per vector.")
         return _native.Segment(
             n_docs=meta.n_docs,
             codes=codes,
@@ -126,6 +130,7 @@ class Segment:
             terms=terms,
             notes=notes,
             bags=bags,
+            n_without_vector=meta.n_without_vector,
         )
 
     def _directory(self, name: str, n: int, n_keys: int, end: int) -> tuple[Bytes, int, Bytes, int, int]:
@@ -156,6 +161,11 @@ class Segment:
         return self.meta.n_docs
 
     @property
+    def n_vectors(self) -> int:
+        """How many of them have a vector: documents from this number on have none."""
+        return self.meta.n_docs - self.meta.n_without_vector
+
+    @property
     def n_bytes(self) -> dict[str, int]:
         """Bytes by array."""
         return {name: int(array.nbytes) for name, array in self.arrays.items()}
@@ -175,11 +185,11 @@ class Segment:
         return docs
 
     def labels(self) -> U32:
-        """Return the cluster of every document; all 0 without clusters."""
+        """Return the cluster of every document: ``NO_CLUSTER`` if it has no vector, 0 in an index without clusters."""
+        labels = np.full(self.n_docs, NO_CLUSTER, np.uint32)
         keys, offsets = self.native.clusters()
-        if not len(keys):
-            return np.zeros(self.n_docs, np.uint32)
-        return np.repeat(keys, np.diff(offsets).astype(np.int64))
+        labels[: self.n_vectors] = np.repeat(keys, np.diff(offsets).astype(np.int64)) if len(keys) else 0
+        return labels
 
     def row_of(self, doc: int) -> int:
         """Return one document's row."""

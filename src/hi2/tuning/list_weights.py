@@ -16,6 +16,7 @@ import numpy as np
 from hi2.progress import Phase
 from hi2.state.benefit import Benefit, log_odds
 from hi2.state.model import Model
+from hi2.state.segment import NO_CLUSTER
 from hi2.state.snapshot import Snapshot
 from hi2.types import Array, Floats
 
@@ -51,6 +52,9 @@ def collect_examples(
     segments = [live.segment for live in snapshot.segments]
     labels = [segment.labels().astype(np.int64) for segment in segments]
     alive = [live.flags() for live in snapshot.segments]
+    for own, flags in zip(labels, alive, strict=True):  # documents without a vector are no examples
+        flags[own == NO_CLUSTER] = False
+        own[own == NO_CLUSTER] = 0
     n_docs = sum(segment.n_docs for segment in segments)
     examples = []
     for query, own, wanted in zip(queries, terms, best, strict=True):
