@@ -135,9 +135,9 @@ class HybridIndex:
         """Return an index without documents, which can be searched and grows with ``add``.
 
         ``dim`` is the dimension of the vectors, or ``encoder`` makes them. While there are few documents all of them
-        are scored. The index is fitted when there are 256, and again whenever they are twice as many as at the
-        last fit, or half as many more with other terms: after the ``add`` that brings them, while searches go on. An
-        index that was built does the same, if the number of clusters and the codec were left to it and it keeps texts.
+        are scored. An index that keeps texts is fitted when there are 256, and again whenever they are twice as many as
+        at the last fit, or half as many more with other terms: after the ``add`` that brings them, while searches go
+        on. One that was built does the same, if the number of clusters and the codec were left to it.
         """
         specs = Specs(clusters, terms, None, None, metric, bags, columns)
         return cls(create(specs, dim=dim, encoder=encoder, path=path, overwrite=overwrite, keep_text=keep_text))

@@ -209,7 +209,7 @@ def test_profiles_of_the_old_fit_are_dropped_with_a_line(caplog):
 def test_what_is_not_stored_cannot_be_fitted():
     vectors, texts = documents(300)
     for given, said in (
-        ({"keep_text": False}, "keeps no texts"),
+        ({"keep_text": False}, "text of 300 documents"),
         ({"codec": hi2.RaBitQ()}, r"refine=SQ8\(\)"),
     ):
         index = hi2.HybridIndex.build(vectors, texts, **given)
@@ -264,3 +264,37 @@ def test_a_fit_that_finds_no_room_loses_nothing(tmp_path, monkeypatch, caplog):
         index.commit()
         index.verify()
     assert len(hi2.HybridIndex.open(tmp_path / "a")) == 700
+
+
+@pytest.mark.parametrize("vector", ["none", "given"])
+def test_a_document_whose_text_is_not_kept_keeps_its_words(created, vector, caplog):
+    given = [None] if vector == "none" else np.ones((1, DIM), np.float32)
+    created.add(given, ["unicorn invoice"], ids=[10**6], keep_text=False)
+    with caplog.at_level(logging.WARNING, "hi2"):
+        created.add(*documents(2 * FIRST_FIT), ids=list(range(2 * FIRST_FIT)))
+    assert "does not keep the text of 1 documents" in caplog.text
+    assert created.search(None, "unicorn").ids.tolist() == [10**6]
+    with pytest.raises(hi2.Error, match="text of 1 documents"):
+        created.refit()
+    created.delete(10**6)
+    created.refit()
+    assert created.model.n_clusters > 1
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"keep_text": False}, "text of 600 documents"),
+        ({"codec": hi2.OPQ(4)}, "keeps too little of the vectors"),
+        ({"codec": hi2.RaBitQ()}, "keeps too little of the vectors"),
+    ],
+)
+def test_health_does_not_advise_what_refit_refuses(options, why):
+    vectors, texts = documents(600)
+    index = hi2.HybridIndex.build(vectors, texts, **options)
+    index.add(documents(600, seed=1)[0], [f"other{i % 9} words{i % 7}" for i in range(600)], ids=range(1000, 1600))
+    (said,) = (said for said in index.health()["advice"] if "terms have moved" in said)
+    assert said.startswith("refit() would help but cannot")
+    assert why.replace("600", "1200") in said
+    with pytest.raises(hi2.Error):
+        index.refit()

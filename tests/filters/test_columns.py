@@ -196,7 +196,7 @@ def test_keys_beyond_the_columns_cost_little():
 
 
 def test_an_integer_too_large_for_a_column_is_stored():
-    index = hi2.HybridIndex.build(VECTORS[:2], TEXTS[:2], payload=[{"x": 10**400}, {"x": 1}], progress=False)
+    index = hi2.HybridIndex.build(VECTORS[:2], TEXTS[:2], payload=[{"x": 10**400}, {"x": 2 * 10**400}], progress=False)
     assert index.get(0)["payload"] == {"x": 10**400}
 
 

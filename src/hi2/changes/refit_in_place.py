@@ -1,7 +1,8 @@
 """How does an index stay good while it grows? Its parts are fitted again to what it stores, in place.
 
 Clusters and codec need vectors, which the finest store gives back if it is Flat, Half or SQ8. Terms need texts. Trained
-clusters and codecs stay as they are. Where terms were trained or given, or texts or vectors are not kept, it refuses.
+clusters and codecs stay as they are. Where terms were trained or given, or a text or the vectors are not kept, it refuses
+(``State.lacks_for_a_fit``).
 
 An index whose number of clusters and codec were left to it is fitted again by itself: when it has twice as many
 documents as at the last fit, from ``FIRST_FIT`` on, or half as many more whose terms are others. This happens after an
@@ -57,13 +58,13 @@ def fit_after_growth(index: OpenIndex, progress: Progress) -> None:
         return
     if n_docs < GROWTH_BETWEEN_FITS * fitted and state.added.report(state.model).get("df", 0.0) < MOVED:
         return
-    if not _keeps_enough(state) or n_docs < index.no_fit_before:
+    if n_docs < index.no_fit_before:
         return
     try:
         fit_in_place(index, threads=1, progress=progress)
     except Error as error:
         index.no_fit_before = GROWTH_BETWEEN_FITS * n_docs
-        _log.warning("The index was not fitted again: %s", error)
+        _log.warning("The index was not fitted to its growth: %s", error)
 
 
 def fit_in_place(index: OpenIndex, *, threads: int, progress: Progress) -> None:
@@ -84,23 +85,16 @@ def fit_in_place(index: OpenIndex, *, threads: int, progress: Progress) -> None:
 def _fitted(state: State, index: OpenIndex, threads: int, progress: Progress) -> State:
     """The state with its parts fitted to its documents, which become one segment."""
     model, n = state.model, state.snapshot.n_alive
-    if not (model.codec if model.refine is None else model.refine).gives_back:
-        raise Error(
-            f"The index cannot be fitted from what it stores: {model.codec.spec} keeps too little of the vectors. "
-            "Build it with refine=SQ8()."
-        )
+    lack = state.lacks_for_a_fit()
+    if lack is not None:
+        raise Error(f"The index cannot be fitted from what it stores: {lack}.")
     draft = merged_draft(model, state.snapshot.segments)
     lines = None if draft.stored is None else draft.stored.read(np.arange(n))
     terms: BM25 | TermSelector | None = model.terms
     bags = words = None
     reader = None if model.terms is None else TermReader(model.terms.spec, model.terms.tokenizer)
     if model.terms is not None and reader is not None:
-        texts = [] if lines is None else [read_line(line).get("text", "") for line in lines.rows()]
-        if not isinstance(model.terms.spec, BM25) or model.terms.gains is not None or not any(texts):
-            raise Error(
-                "The index cannot be fitted from what it stores: it keeps no texts, or its terms are trained or given. "
-                "Use refit(texts=...) or refit(parts), or build it anew."
-            )
+        texts = [""] * n if lines is None else [read_line(line).get("text", "") for line in lines.rows()]
         tokenizer: Any = model.terms.tokenizer
         if getattr(tokenizer, "dictionary", None) is not None:
             reader = TermReader(reader.spec, WordTokenizer(tokenizer.stemmer))
@@ -109,7 +103,8 @@ def _fitted(state: State, index: OpenIndex, threads: int, progress: Progress) ->
     has_vector = draft.labels != NO_CLUSTER
     given = stored_vectors(state, list(compress(state.snapshot.ids(), has_vector)))
     vectors = open_vectors(given, metric=model.metric, dim=model.dim)
-    documents = Documents(vectors, draft.ids, bags, lines, words, None if has_vector.all() else has_vector)
+    free = frozenset[str]() if draft.stored is None else draft.stored.free
+    documents = Documents(vectors, draft.ids, bags, lines, words, None if has_vector.all() else has_vector, free)
     codec, refine = _codecs(state, vectors.n)
     fitted = fit_model(
         documents,
@@ -127,14 +122,6 @@ def _fitted(state: State, index: OpenIndex, threads: int, progress: Progress) ->
     put = segment_in_memory if index.writer is None else index.writer.write_segment
     segment = put(fitted, file_documents(fitted, documents, threads=threads, progress=progress))
     return replace(state, model=fitted, snapshot=EMPTY.plus(segment), added=Added(), profiles={})
-
-
-def _keeps_enough(state: State) -> bool:
-    """Whether what is stored is enough to fit all parts."""
-    model = state.model
-    counted = model.terms is None or (isinstance(model.terms.spec, BM25) and model.terms.gains is None)
-    finest = model.codec if model.refine is None else model.refine
-    return finest.gives_back and counted and (model.terms is None or state.keep_text)
 
 
 def _clusters(state: State, n_vectors: int) -> KMeans | ClusterSelector | None:

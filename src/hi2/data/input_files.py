@@ -83,7 +83,7 @@ def read_documents(
     A bad line raises an error that names file and line, or is recorded in ``skipped``. ``header`` names the columns of
     a TSV file that does not do so in its first line.
     """
-    bad = _handler(skipped, " Mend it, or skip bad lines with --skip-bad.")
+    bad = _handler(skipped, " Fix it, or skip bad lines with --skip-bad.")
     yield from _checked(path, bad, skipped, "documents", header)
 
 

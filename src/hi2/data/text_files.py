@@ -34,7 +34,7 @@ def read_text_files(folder: Path, *, skipped: Skipped | None = None) -> Iterator
         except (OSError, UnicodeDecodeError) as error:
             problem = f"{path}: cannot be read as UTF-8 ({getattr(error, 'reason', None) or error})."
             if skipped is None:
-                raise InvalidParameter(f"{problem} Mend it, or skip bad files with --skip-bad.") from error
+                raise InvalidParameter(f"{problem} Fix it, or skip bad files with --skip-bad.") from error
             skipped.note(problem)
             continue
         n_files += 1

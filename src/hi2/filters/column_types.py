@@ -24,6 +24,9 @@ KINDS = {
     "other": "anything",
 }
 _OTHER = "other"
+#: What a value is that no filter reads, in a column that was not declared.
+_OBJECTS = "objects"
+_NAMES = KINDS | {_OBJECTS: "values that no filter reads, such as lists of objects"}
 #: Of more names, which are no columns anyway, nothing is remembered.
 _MOST = MAX_COLUMNS + MAX_KNOWN_KEYS
 
@@ -34,6 +37,11 @@ class ColumnTypes:
     def __init__(self, kinds: Mapping[str, str] | None = None) -> None:
         self._kinds = dict(kinds or {})
 
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The type of each column, by the name that a filter has for it."""
+        return {shown_name(name): _OTHER if kind == _OBJECTS else kind for name, kind in self._kinds.items()}
+
     @classmethod
     def of(cls, declared: Mapping[str, str], segments: Iterable[Columns]) -> ColumnTypes:
         """Return the types that documents have, and those that were declared."""
@@ -42,20 +50,28 @@ class ColumnTypes:
             for name, column in columns.by_name.items():
                 if column.offsets is not None and not len(column.values):
                     continue  # empty lists say nothing
-                kinds[name] = _joined(kinds.get(name), column.kind) or _OTHER
+                # Before version 4 a column might hold anything; since then only lists of objects and the like.
+                kind = _OBJECTS if column.kind == _OTHER and columns.paths else column.kind
+                kinds[name] = _joined(kinds.get(name), kind) or _OTHER
         return cls({**kinds, **declared})
+
+    @property
+    def free(self) -> frozenset[str]:
+        """The columns that were declared to hold anything."""
+        return frozenset(name for name, kind in self._kinds.items() if kind == _OTHER)
 
     def mismatch(self, payload: Mapping[str, Any]) -> str | None:
         """Return what keeps a payload out, in words; None if it fits. Then the types are those of it too."""
         new: dict[str, str] = {}
-        for name, value in leaves(payload):
+        for name, value in leaves(payload, self.free):
             known = self._kinds.get(name)
-            if known == _OTHER or value == [] or (known is None and len(self._kinds) >= _MOST):
+            if known == _OTHER or _is_empty(value) or (known is None and len(self._kinds) >= _MOST):
                 continue
             kind = kind_of(value)
+            kind = _OBJECTS if kind == _OTHER else kind
             joined = _joined(known, kind)
             if joined is None:
-                both = f"{_article(kind)} ({described(value)}), and other documents have {KINDS[str(known)]}"
+                both = f"{_article(kind)} ({described(value)}), and the column holds {_NAMES[str(known)]}"
                 return f"'{shown_name(name)}' is {both}"
             new[name] = joined
         self._kinds.update(new)
@@ -66,7 +82,7 @@ class ColumnTypes:
         wrong = self.mismatch(payload)
         if wrong is not None:
             raise InvalidParameter(
-                f"The 'payload' parameter must have one type per column: {wrong}, in {document}. Mend it, or declare "
+                f"The 'payload' parameter must have one type per column: {wrong}, in {document}. Fix it, or declare "
                 "the column free when the index is made: columns={name: 'other'}."
             )
 
@@ -91,7 +107,12 @@ def _joined(known: str | None, kind: str) -> str | None:
     return "float" if {known, kind} == {"int", "float"} else None
 
 
+def _is_empty(value: Any) -> bool:
+    """Whether a value is a list that says nothing of its type."""
+    return isinstance(value, list) and all(own is None for own in value)
+
+
 def _article(kind: str) -> str:
     one = {"bool": "a boolean", "int": "an integer", "float": "a float", "str": "a string"}
     one |= {"tags": "a list of strings", "numbers": "a list of numbers"}
-    return one.get(kind, "a list of several types or of objects")
+    return one.get(kind, "a value that no filter reads")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
 from typing import Any
@@ -59,20 +59,24 @@ def kind_of(value: Any) -> str:
         return "int" if -(2**63) < value < 2**63 else "float" if abs(value) < 2**1023 else "other"
     if not isinstance(value, list):
         return "other"
-    strings = all(isinstance(own, str) for own in value)
-    return "tags" if strings else "numbers" if all(_is_number(own) for own in value) else "other"
+    known = [own for own in value if own is not None]  # null fits all, in a list too
+    strings = all(isinstance(own, str) for own in known)
+    return "tags" if strings else "numbers" if all(_is_number(own) for own in known) else "other"
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and kind_of(value) != "other"
 
 
-def leaves(payload: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the values of a payload that are not null, by the names of their columns; objects by their keys' paths."""
+def leaves(payload: Mapping[str, Any], free: Set[str] = frozenset()) -> Iterator[tuple[str, Any]]:
+    """Yield the values of a payload that are not null, by the names of their columns; objects by their keys' paths.
+
+    An object in a ``free`` column is one value.
+    """
     waiting = list(payload.items())[::-1]
     while waiting:
         name, value = waiting.pop()
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and name not in free:
             waiting.extend([(f"{name}{SEPARATOR}{key}", own) for key, own in value.items()][::-1])
         elif value is not None:
             yield name, value
@@ -90,8 +94,8 @@ _KIND_OF_TYPE = {bool: "bool", float: "float", str: "str"}
 class _ColumnBuilder:
     """The values of one key so far: rows that have one, and their values or codes of words."""
 
-    def __init__(self, *, lists: bool = True) -> None:
-        self.kind: str | None = None
+    def __init__(self, *, lists: bool = True, free: bool = False) -> None:
+        self.kind: str | None = "other" if free else None
         #: Whether lists of numbers are a kind of their own, and empty lists of none; before version 4 they were not.
         self._lists = lists
         self.rows = array("q")
@@ -99,8 +103,12 @@ class _ColumnBuilder:
         self.words: dict[str, int] = {}
 
     def add(self, row: int, value: Any) -> None:
-        if self.kind == "other" or (self._lists and value == []):
+        if self.kind == "other":
             return
+        if self._lists and type(value) is list:
+            value = [own for own in value if own is not None]
+            if not value:
+                return
         if type(value) is int and NO_INTEGER < value <= _LARGEST_INTEGER:
             kind = "int"
         else:
@@ -189,8 +197,11 @@ class Columns:
         *,
         more: bool = False,
         paths: bool = True,
+        free: Iterable[str] = (),
     ):
         self.n_docs = n_docs
+        #: The columns that were declared to hold anything: they are stored, and not filtered on.
+        self.free = frozenset(free)
         #: Whether the keys of objects are columns; before version 4 they were not.
         self.paths = paths
         self.by_name = {column.name: column for column in columns}
@@ -209,24 +220,32 @@ class Columns:
         return column
 
     @classmethod
-    def of_lines(cls, lines: Iterable[bytes], docs: I64) -> Columns:
+    def of_lines(cls, lines: Iterable[bytes], docs: I64, *, free: Set[str] = frozenset()) -> Columns:
         """Return the columns of stored JSON lines in order of arrival; ``docs`` is the document of every row."""
-        return cls.of_payloads((read_line(line).get("payload", {}) for line in lines), docs)
+        return cls.of_payloads((read_line(line).get("payload", {}) for line in lines), docs, free=free)
 
     @classmethod
-    def of_payloads(cls, payloads: Iterable[Mapping[str, Any]], docs: I64, *, paths: bool = True) -> Columns:
+    def of_payloads(
+        cls,
+        payloads: Iterable[Mapping[str, Any]],
+        docs: I64,
+        *,
+        paths: bool = True,
+        free: Set[str] = frozenset(),
+    ) -> Columns:
         """Return the columns of payloads in order of arrival: the first keys that have a value, by first appearance."""
         builders: dict[str, _ColumnBuilder] = {}
         known: dict[str, None] = {}  # the columns, then keys that are none
         more = False
         for row, whole in enumerate(payloads):
-            payload = dict(leaves(whole)) if paths and any(type(own) is dict for own in whole.values()) else whole
+            nested = paths and any(type(own) is dict for own in whole.values())
+            payload = dict(leaves(whole, free)) if nested else whole
             if not more and not payload.keys() <= known.keys():
                 for name, value in payload.items():
                     if value is None or name in known:
                         continue
                     if len(known) < MAX_COLUMNS:
-                        builders[name] = _ColumnBuilder(lists=paths)
+                        builders[name] = _ColumnBuilder(lists=paths, free=name in free)
                     elif len(known) == MAX_COLUMNS + MAX_KNOWN_KEYS:
                         more = True
                         break
@@ -235,7 +254,7 @@ class Columns:
                 if (value := payload[name]) is not None:
                     builders[name].add(row, value)
         columns = [_finish(name, own, docs) for name, own in builders.items()]
-        return cls(len(docs), columns, list(known)[MAX_COLUMNS:], more=more, paths=paths)
+        return cls(len(docs), columns, list(known)[MAX_COLUMNS:], more=more, paths=paths, free=free)
 
     def difference(self, other: Columns) -> str | None:
         """Return which of the columns another payload's are not equal to, in words; None if all are."""
@@ -256,6 +275,8 @@ class Columns:
         content = {"columns": listed, "beyond": self.beyond, "more": self.more}
         if self.paths:
             content["paths"] = True
+        if self.free:
+            content["free"] = sorted(self.free)
         try:
             header = json.dumps(content, ensure_ascii=False).encode()
             words_by_name = {own.name: [word.encode() for word in own.words] for own in self.by_name.values()}
@@ -277,15 +298,15 @@ class Columns:
     def read(cls, arrays: Mapping[str, Array], n_docs: int) -> Columns:
         """Return the columns that were stored."""
         try:
-            listed, beyond, more, paths = _read_header(arrays["columns.json"].tobytes())
+            listed, beyond, more, paths, free = _read_header(arrays["columns.json"].tobytes())
             columns = [_read(number, name, kind, arrays, n_docs) for number, (name, kind) in enumerate(listed)]
-            return cls(n_docs, columns, beyond, more=more, paths=paths)
+            return cls(n_docs, columns, beyond, more=more, paths=paths, free=free)
         except (KeyError, TypeError, ValueError, IndexError, RecursionError) as error:
             raise FormatError(f"The index is damaged: its payload columns cannot be read ({error}).") from error
 
 
-def _read_header(data: bytes) -> tuple[list[tuple[str, str]], list[str], bool, bool]:
-    """The names and kinds of the columns, keys that are none, whether there are more, and whether paths are columns."""
+def _read_header(data: bytes) -> tuple[list[tuple[str, str]], list[str], bool, bool, list[str]]:
+    """Names and kinds of columns, keys that are none, whether there are more, whether paths are columns, free ones."""
     content = json.loads(data)
     if isinstance(content, list):  # format version 1 lists every key
         names = [own["name"] for own in content[MAX_COLUMNS:]]
@@ -293,10 +314,13 @@ def _read_header(data: bytes) -> tuple[list[tuple[str, str]], list[str], bool, b
         content["more"] = len(names) > MAX_KNOWN_KEYS
     listed = [(own["name"], own["kind"]) for own in content["columns"]]
     beyond, more, paths = content["beyond"], content["more"], content.get("paths", False)
+    free = content.get("free", [])
     names = [*(name for name, _ in listed), *beyond]
+    if not isinstance(free, list) or not all(isinstance(name, str) for name in free):
+        raise ValueError("the names of the free columns are not strings")
     if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names) or not isinstance(more, bool):
         raise ValueError("the names of the keys are not strings, each of them once")
-    return listed, beyond, more, paths is True
+    return listed, beyond, more, paths is True, free
 
 
 _MISSING = {"bool": (np.uint8, 2), "int": (np.int64, NO_INTEGER), "float": (np.float64, np.nan), "str": (np.int32, -1)}

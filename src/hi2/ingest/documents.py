@@ -76,6 +76,8 @@ class Documents:
     words: Bags | None = None
     #: Which documents have a vector; None if all have.
     has_vector: Bools | None = None
+    #: The columns of the payload that were declared to hold anything.
+    free: frozenset[str] = frozenset()
 
     @lazy
     def vector_rows(self) -> I64:
@@ -158,7 +160,8 @@ def collect(
         )
     own = bags if bags is not None else passed.bags
     learned = reader is not None and isinstance(reader.spec, LearnedTerms)
-    return Documents(source, column, own, passed.stored, passed.words if learned else own, has_vector)
+    free = frozenset() if types is None else types.free
+    return Documents(source, column, own, passed.stored, passed.words if learned else own, has_vector, free)
 
 
 def collect_terms(reader: TermReader, texts: Iterable[str], n_docs: int, progress: Progress) -> Bags:

@@ -34,10 +34,14 @@ class Postings:
 
 @dataclass(frozen=True)
 class StoredRows:
-    """JSON lines to store: the length of every row's line, and a function that reads the lines of some rows."""
+    """JSON lines to store: the length of every row's line, and a function that reads the lines of some rows.
+
+    ``free`` are the columns of their payload that were declared to hold anything.
+    """
 
     lengths: U64
     read: Callable[[I64], Ragged]
+    free: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ def draft_of(model: Model, documents: Documents, *, threads: int, progress: Prog
         else encoder_of(model, model.refine, documents, labels, threads=threads),
         terms=terms,
         copies=copies,
-        stored=None if stored is None else StoredRows(stored.lengths, stored.take),
+        stored=None if stored is None else StoredRows(stored.lengths, stored.take, documents.free),
         notes=note_postings(model.terms, documents.bags, terms, documents.words, labels == NO_CLUSTER),
         bags=bag_reader(model.terms, documents.words),
         n_terms=0 if model.terms is None else model.terms.tokenizer.n_terms,

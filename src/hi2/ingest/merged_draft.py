@@ -131,4 +131,6 @@ def _stored(sources: list[_Source], bases: Array) -> StoredRows:
         return Ragged.concatenate(parts)
 
     lengths = [column.lengths[source.kept_rows] for column, source in zip(columns, sources, strict=True)]
-    return StoredRows(np.concatenate(lengths), read)
+    stored = (source.live.segment for source in sources if source.live.segment.keeps_documents)
+    free = frozenset[str]().union(*(segment.columns.free for segment in stored))
+    return StoredRows(np.concatenate(lengths), read, free)

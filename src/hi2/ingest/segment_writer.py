@@ -132,7 +132,7 @@ def _put_columns(sink: Sink, stored: StoredRows, docs: I64) -> None:
         stored.read(np.arange(begin, min(begin + _LINES_PER_BLOCK, len(docs))))
         for begin in range(0, len(docs), _LINES_PER_BLOCK)
     )
-    columns = Columns.of_lines((line for block in blocks for line in block.rows()), docs)
+    columns = Columns.of_lines((line for block in blocks for line in block.rows()), docs, free=stored.free)
     if columns.by_name:
         for name, array in columns.arrays().items():
             put_array(sink, name, array)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,7 @@ def health(
         "queries": asked,
         "tuned_on": max((int(own.promise.get("index_documents", 0)) for own in state.profiles.values()), default=0),
     }
-    return {**report, "advice": _advice(report) if snapshot.n_alive else []}
+    return {**report, "advice": _advice(report, state.lacks_for_a_fit) if snapshot.n_alive else []}
 
 
 def _quantisation(state: State) -> dict[str, float] | None:
@@ -79,17 +79,17 @@ def _error(state: State, snapshot: Snapshot, directions: Array, rows: tuple[int,
     return float(np.mean(squares)) if squares else 0.0
 
 
-def _advice(report: dict[str, Any]) -> list[str]:
-    said = []
+def _advice(report: dict[str, Any], lacks_for_a_fit: Callable[[], str | None]) -> list[str]:
+    said, unfit = [], []
     drift, clusters, asked = report["drift"], report["clusters"], report["queries"]
     if report["dead_share"] > MAX_DEAD_SHARE or report["segments"] > MAX_SEGMENTS:
         said.append(f"merge(): {report['dead_share']:.0%} deleted documents in {report['segments']} segments.")
     if clusters is not None and (
         clusters["imbalance"] > MAX_IMBALANCE or clusters["empty"] > MAX_EMPTY_SHARE * clusters["n_lists"]
     ):
-        said.append(
-            f"refit(): clusters are uneven (a document meets {clusters['imbalance']:.1f} times the mean, "
-            f"{clusters['empty']} of {clusters['n_lists']} are empty)."
+        unfit.append(
+            f"clusters are uneven (a document meets {clusters['imbalance']:.1f} times the mean, "
+            f"{clusters['empty']} of {clusters['n_lists']} are empty)"
         )
     fitted = max(report["documents"] - drift["added"], 1)
     moved = [
@@ -105,8 +105,10 @@ def _advice(report: dict[str, Any]) -> list[str]:
             else []
         ),
     ]
-    if moved:
-        said.append(f"refit(): since the fit {', '.join(moved)}.")
+    unfit += [f"since the fit {', '.join(moved)}"] if moved else []
+    lack = lacks_for_a_fit() if unfit else None
+    remedy = "refit()" if lack is None else f"refit() would help but cannot, because {lack}"
+    said += [f"{remedy}: {why}." for why in unfit]
     tuned_on = report["tuned_on"] or fitted
     if abs(report["documents"] - tuned_on) > MAX_GROWTH * tuned_on:
         when = "tuned" if report["tuned_on"] else "fitted"

@@ -95,7 +95,8 @@ def _verify_stored(segment: Segment, number: int) -> None:
     """Every line is one object of text and payload, and the columns are those of the payloads."""
     payloads = (check_line(line).get("payload", {}) for line in segment.stored_lines())
     stored = Columns.read(segment.arrays, segment.n_docs) if "columns.json" in segment.arrays else None
-    made = Columns.of_payloads(payloads, segment.docs(), paths=stored is None or stored.paths)
+    paths, free = (True, frozenset[str]()) if stored is None else (stored.paths, stored.free)
+    made = Columns.of_payloads(payloads, segment.docs(), paths=paths, free=free)
     if stored is not None:
         wrong = made.difference(stored)
         _require(wrong is None, number, f"its columns are not those of stored.jsonl: {wrong} differ")

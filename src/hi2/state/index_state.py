@@ -9,6 +9,7 @@ from typing import Any
 from hi2 import _native
 from hi2.data.lazy import lazy
 from hi2.filters.column_types import ColumnTypes
+from hi2.selectors.terms import BM25
 from hi2.state.drift import Added
 from hi2.state.model import Model
 from hi2.state.profile import Profile
@@ -35,6 +36,18 @@ class State:
     def column_types(self) -> ColumnTypes:
         """Return the type of every column: as declared, and as the documents have them."""
         return ColumnTypes.of(self.columns, (live.segment.columns for live in self.snapshot.segments))
+
+    def lacks_for_a_fit(self) -> str | None:
+        """Return why the parts cannot be fitted again to what is stored, in words; None if they can."""
+        terms, finest = self.model.terms, self.model.codec if self.model.refine is None else self.model.refine
+        if not finest.gives_back:
+            return f"{finest.spec} keeps too little of the vectors; build it with refine=SQ8()"
+        if terms is None:
+            return None
+        if not isinstance(terms.spec, BM25) or terms.gains is not None:
+            return "its terms are trained or given; use refit(parts), or build it anew"
+        n = self.snapshot.n_without_text()
+        return f"it does not keep the text of {n} documents; use refit(texts=...), or build it anew" if n else None
 
     @lazy
     def reader(self) -> _native.Reader:

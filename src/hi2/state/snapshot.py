@@ -14,6 +14,7 @@ from hi2.data.distinct import distinct
 from hi2.data.given_array import entries
 from hi2.data.ids import check_id
 from hi2.data.lazy import lazy
+from hi2.data.stored_line import read_line
 from hi2.errors import described, invalid
 from hi2.state.segment import Segment, alive_bits, alive_flags
 from hi2.types import Array, Bytes, Id
@@ -32,6 +33,20 @@ class LiveSegment:
     def n_alive(self) -> int:
         """How many documents are alive."""
         return int(self.flags().sum()) if self.alive is not None else self.segment.n_docs
+
+    @lazy
+    def n_without_text(self) -> int:
+        """How many living documents have words, but do not keep their text. All stored lines are read."""
+        segment = self.segment
+        kept = np.zeros(segment.n_docs, bool)
+        if segment.keeps_documents:
+            kept[:] = [b'"text"' in line and "text" in read_line(line) for line in segment.stored_lines()]
+        docs = np.flatnonzero(~kept[segment.rows] & self.flags()).astype(np.uint32)
+        if len(docs) == 0:
+            return 0
+        if "bags.npy" in segment.arrays:
+            return int(np.count_nonzero(np.diff(segment.native.bags(docs)[0])))
+        return int(np.count_nonzero(np.isin(docs, segment.native.term_postings()[1])))
 
     def flags(self) -> Array:
         """Return one boolean per document: whether it is alive."""
@@ -108,6 +123,10 @@ class Snapshot:
             rows = np.sort(live.segment.rows[live.flags()])
             found.extend(live.segment.take_ids(rows.astype(np.uint32)))
         return found
+
+    def n_without_text(self) -> int:
+        """Return how many documents have words, but do not keep their text. All stored lines are read."""
+        return sum(live.n_without_text for live in self.segments)
 
     def without(self, places: Sequence[Place]) -> Snapshot:
         """Return the snapshot without some documents, and without segments that become empty."""
