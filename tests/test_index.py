@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import threading
 
@@ -109,3 +110,44 @@ def test_types_reach_a_users_program(tmp_path):
     out, _, _ = mypy.run([str(program), "--cache-dir", str(tmp_path / "cache"), "--follow-imports", "silent"])
     assert 'Revealed type is "hi2.types.Hits"' in out
     assert 'incompatible type "int"' in out
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda index: index.search([1.0, 0.0], filter=[3]),
+        lambda index: index.count(filter=[3]),
+        lambda index: index.explain([1.0, 0.0], id="a", against=3),
+        lambda index: index.tune(np.ones((20, 2)), relevant=[[3]] * 20),
+    ],
+)
+def test_an_id_of_another_type_is_refused_with_both_types(call):
+    index = hi2.HybridIndex.build(np.eye(2), terms=None, ids=["a", "b"])
+    with pytest.raises(hi2.InvalidParameter, match="strings, as the ids of this index are. Got 3, an integer"):
+        call(index)
+
+
+def test_type_checkers_see_the_arguments_of_an_asynchronous_search():
+    assert inspect.signature(hi2.HybridIndex.asearch) == inspect.signature(hi2.HybridIndex.search)
+    assert "thread of its own" in hi2.HybridIndex.asearch.__doc__
+
+
+def test_a_script_of_a_user_is_type_checked(tmp_path):
+    api = pytest.importorskip("mypy.api", reason="needs the extra 'dev'")
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import hi2\n"
+        "index = hi2.HybridIndex.open('a')\n"
+        "for hit in index.search('x'):\n"
+        "    reveal_type(hit.text)\n"
+        "    hit.txet\n"
+        "async def ask() -> None:\n"
+        "    await index.asearch('x', kk=3)\n"
+        "for own in index.search(['x', 'y']).each:\n"
+        "    reveal_type(own)\n"
+    )
+    said = api.run(["--strict", "--no-incremental", str(script)])[0]
+    assert 'Revealed type is "str | None"' in said
+    assert 'has no attribute "txet"' in said
+    assert 'Unexpected keyword argument "kk"' in said
+    assert 'Revealed type is "hi2.types.Hits"' in said

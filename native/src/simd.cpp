@@ -77,12 +77,12 @@ Simd parse_simd(const char* name) {
     for (const Simd level : kSimdLevels) {
         if (std::strcmp(name, simd_name(level)) == 0) {
             if (has_simd(level)) return level;
-            throw std::invalid_argument(std::string("SIMD level '") + name +
-                                        "' is not available on this machine; use 'scalar'");
+            throw std::invalid_argument(std::string("HI2_SIMD must be a level of this machine. Got '") + name +
+                                        "'; use 'scalar', or unset it.");
         }
         known += (known.empty() ? "'" : " or '") + std::string(simd_name(level)) + "'";
     }
-    throw std::invalid_argument("SIMD level must be " + known + ". Got '" + name + "' instead");
+    throw std::invalid_argument("HI2_SIMD must be " + known + ". Got '" + name + "'.");
 }
 
 const char* simd_name(Simd level) {

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from hi2.changes.add import add
 from hi2.changes.add_profiles import add_profile, add_profiles
@@ -38,6 +39,23 @@ from hi2.types import Floats, Hits, Id
 if TYPE_CHECKING:
     from hi2.search.explanation import Explanation
     from hi2.tuning.targets import Tuned
+
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def _in_a_thread(method: Callable[_P, _T], doc: str) -> Callable[_P, Coroutine[Any, Any, _T]]:
+    """Return a method as a coroutine that leaves the work to another thread; it takes the same arguments."""
+
+    async def run(*arguments: _P.args, **options: _P.kwargs) -> _T:
+        own: Callable[..., _T] = getattr(arguments[0], method.__name__)  # a subclass may have another
+        return await asyncio.to_thread(own, *arguments[1:], **options)
+
+    run.__doc__, run.__name__ = doc, f"a{method.__name__}"
+    run.__qualname__ = f"HybridIndex.{run.__name__}"
+    run.__signature__ = inspect.signature(method)  # type: ignore[attr-defined]
+    return run
 
 
 class HybridIndex:
@@ -410,12 +428,13 @@ class HybridIndex:
             threads=threads,
         )
 
-    async def asearch(self, *arguments: Any, **options: Any) -> Hits:
+    asearch = _in_a_thread(
+        search,
         """Search as ``search`` does, in a thread of its own, so that the event loop goes on.
 
         A task that is cancelled ends at once; the search it began goes on in its thread and its hits are dropped.
-        """
-        return await asyncio.to_thread(self.search, *arguments, **options)
+        """,
+    )
 
     def explain(
         self,

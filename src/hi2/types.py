@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -166,8 +166,17 @@ class Hits:
     def __len__(self) -> int:
         return len(self.ids)
 
+    @overload
+    def __getitem__(self, i: int) -> Hit: ...
+
+    @overload
+    def __getitem__(self, i: slice) -> list[Hit]: ...
+
     def __getitem__(self, i: int | slice) -> Any:
-        """Return the hits of the i-th query of a batch, or the i-th hit of one query; of a slice, a list of them."""
+        """Return the i-th hit of one query, or the hits of the i-th query of a batch; of a slice, a list of them.
+
+        For type checkers these are hits of one query. ``each`` has the hits of the queries of a batch.
+        """
         if isinstance(i, slice):
             return [self[place] for place in range(len(self))[i]]
         if not self.batched:
@@ -189,8 +198,14 @@ class Hits:
             i,
         )
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Hit]:
         return (self[i] for i in range(len(self)))
+
+    @property
+    def each(self) -> list[Hits]:
+        """The hits of each query of a batch; of one query, a list with its hits alone."""
+        found: list[Any] = list(self) if self.batched else [self]
+        return found
 
     def __repr__(self) -> str:
         if self.batched:
@@ -203,8 +218,7 @@ class Hits:
     def __getstate__(self) -> dict[str, Any]:
         state = dict(vars(self))
         if self.source is not None:
-            rows = list(self) if self.batched else [self]
-            state["source"] = KeptDocuments.of(self.source, [(own.query, own._found()) for own in rows])
+            state["source"] = KeptDocuments.of(self.source, [(own.query, own._found()) for own in self.each])
         return state
 
     def _found(self) -> list[Id]:
@@ -240,7 +254,7 @@ class Hits:
         ``group`` is there after a search with ``group_by``. ``text`` is None where the index keeps none.
         """
         if self.batched:
-            return [own.to_dicts() for own in self]
+            return [own.to_dicts() for own in self.each]
         ids = self._found()
         stored: Sequence[Mapping[str, Any]] = [{}] * len(ids) if self.source is None else self.source.documents(ids)
         rows = [
@@ -254,8 +268,7 @@ class Hits:
 
     def _rows(self) -> dict[str, list[Any]]:
         """The columns of a table of the hits; those of a batch have the number of their query."""
-        rows = [{"query": i, **row} for i, own in enumerate(self) for row in own.to_dicts()] if self.batched else None
-        rows = self.to_dicts() if rows is None else rows
+        rows = [{"query": i, **row} for i, own in enumerate(self.each) for row in own.to_dicts()]
         names = ["query"] * self.batched + ["id", "score", "text", "payload"] + ["group"] * (self.groups is not None)
         return {name: [row[name] for row in rows] for name in names}
 

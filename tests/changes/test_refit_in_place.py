@@ -58,12 +58,15 @@ def test_a_build_of_nothing_is_an_empty_index():
     for index in (
         hi2.HybridIndex.build(encoder=hi2.StaticEncoder()),
         hi2.HybridIndex.build(texts=[], encoder=hi2.StaticEncoder()),
+        hi2.HybridIndex.build(texts=iter([]), encoder=hi2.StaticEncoder()),
+        hi2.HybridIndex.build([], [], encoder=hi2.StaticEncoder()),
+        hi2.HybridIndex.build(np.zeros((0, 256)), [], encoder=hi2.StaticEncoder()),
         hi2.HybridIndex.build(np.zeros((0, 256)), []),
     ):
         assert (len(index), index.dim) == (0, 256)
         index.add(hi2.StaticEncoder()(["red apple"]), ["red apple"])
         assert index.search(None, "apples").ids.tolist() == [0]
-    with pytest.raises(hi2.InvalidParameter, match="'dim' or the 'encoder'"):
+    with pytest.raises(hi2.InvalidParameter, match="A build of no documents"):
         hi2.HybridIndex.build()
 
 

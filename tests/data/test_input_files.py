@@ -140,3 +140,24 @@ def test_a_truncated_archive_says_how_far_it_was_read(tmp_path):
     path.write_bytes(b"no archive")
     with pytest.raises(InvalidParameter, match="a file that can be read"):
         list(read_lines(path))
+
+
+@pytest.mark.parametrize("first", ["id\ttitle\ttext\tyear", "ID\tTitle\tText\tyear", "doc_id\ttitle\ttext\tyear"])
+@pytest.mark.parametrize("named", [False, True])
+def test_a_header_is_recognised_in_any_letters_and_where_it_is_named_too(tmp_path, first, named):
+    (tmp_path / "a.tsv").write_text(f"{first}\n1\tA\tred\t1999\n")
+    header = ["id", "title", "text", "year"] if named else None
+    (document,) = read_documents(tmp_path / "a.tsv", header=header)
+    assert document == Document("1", "A red", {"year": "1999"})
+
+
+def test_metadata_that_is_no_object_is_a_field(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"id": 1, "text": "red", "metadata": "a string"}\n')
+    (document,) = read_documents(tmp_path / "a.jsonl")
+    assert document.payload == {"metadata": "a string"}
+
+
+def test_a_field_that_is_there_twice_is_refused(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"id": 1, "text": "red", "metadata": {"lang": "en"}, "lang": "de"}\n')
+    with pytest.raises(InvalidParameter, match="line 1: 'lang' is there twice"):
+        list(read_documents(tmp_path / "a.jsonl"))

@@ -96,7 +96,7 @@ def test_names_that_are_words_or_odd_are_quoted():
     assert str(hi2.column("a.b") == 1) == "a.b == 1"
     assert str(hi2.column("a b") == True) == "`a b`"  # noqa: E712
     for bad in ("", "a`b", None):
-        with pytest.raises(InvalidParameter, match="without backquotes"):
+        with pytest.raises(InvalidParameter, match="a column's name"):
             hi2.column(bad)
 
 
@@ -169,3 +169,16 @@ def test_one_column_is_read_from_every_segment_that_has_it():
     assert (found[0].name, found[1]) == ("year", None)
     with pytest.raises(InvalidParameter, match=r"'group_by'.*lang, year.*'planet'"):
         read_column([first, second], "planet")
+
+
+def test_a_key_with_a_dot_is_quoted_everywhere():
+    payload = [{"a": {"b.c": 1}, "k.l": "x"}, {"a": {"b.c": 2}, "k.l": "y"}]
+    index = hi2.HybridIndex.build(np.eye(2), terms=None, payload=payload)
+    assert index.ids(filter="a.`b.c` == 2") == [1]
+    assert index.ids(filter=hi2.column("a.`b.c`") == 2) == [1]
+    assert index.facet("a.`b.c`") == {1: 1, 2: 1}
+    assert index.facet("`k.l`") == index.facet("k.l") == {"x": 1, "y": 1}
+    assert index.search([1.0, 0.0], k=2, group_by="a.`b.c`").groups.tolist() == [1, 2]
+    assert "a.`b.c`" in str(index.column_types().kinds)
+    with pytest.raises(hi2.InvalidParameter, match="a.`b.c`"):
+        index.facet("nope")

@@ -213,3 +213,10 @@ def test_a_search_that_says_what_to_open_opens_no_more(scattered):
         few = index.search(vectors[3], "word3", k=2000, **given)
         assert len(few) < 2000, given
     assert len(index.search(None, "word3 word4", k=100)) == 2
+
+
+def test_a_query_without_a_filter_widens_beside_others_that_have_one():
+    rng = np.random.default_rng(0)
+    index = hi2.HybridIndex.build(rng.standard_normal((3000, 8)), terms=None, clusters=hi2.KMeans(200))
+    queries = rng.standard_normal((2, 8))
+    assert index.search(queries, k=2500, filters=[None, None]).counts.tolist() == [2500, 2500]

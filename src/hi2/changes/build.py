@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -62,11 +65,14 @@ def build(
     progress: AnyProgress,
 ) -> OpenIndex:
     """Return a new index of these documents, in memory or in a new folder."""
+    new = replace(new, vectors=_begun(new.vectors), texts=_begun(new.texts))
     if _has_no_documents(new):
-        dim = None if new.vectors is None else int(new.vectors.shape[1])
-        own = None if dim is not None else encoder
+        dim = new.vectors.shape[1] if isinstance(new.vectors, np.ndarray) and encoder is None else None
+        if dim is None and encoder is None:
+            said = "A build of no documents must be given an 'encoder', or 'vectors' of shape (0, dim)"
+            raise InvalidParameter(f"{said}: it says what vectors are.")
         keep = new.keep_text is None or new.keep_text
-        return create(specs, dim=dim, encoder=own, path=path, overwrite=overwrite, keep_text=keep)
+        return create(specs, dim=dim, encoder=encoder, path=path, overwrite=overwrite, keep_text=keep)
     if not isinstance(specs.metric, str) or specs.metric not in METRICS:
         raise invalid("metric", f"one of {METRICS}", described(specs.metric))
     if new.term_weights is not None and isinstance(specs.terms, BM25) and specs.terms == BM25():
@@ -98,7 +104,21 @@ def build(
 
 def _has_no_documents(new: NewDocuments) -> bool:
     """Whether nothing is given, or arrays and lists of no documents."""
-    vectors, texts = new.vectors, new.texts
+    vectors = new.vectors
     none = isinstance(vectors, np.ndarray) and vectors.ndim == 2 and vectors.shape[0] == 0 and vectors.shape[1] > 0
-    nothing = texts is None or (isinstance(texts, (list, tuple)) and not texts)
-    return (vectors is None or none) and nothing and new.term_weights is None
+    return (none or _is_nothing(vectors)) and _is_nothing(new.texts) and new.term_weights is None
+
+
+def _is_nothing(given: Any) -> bool:
+    return given is None or (isinstance(given, (list, tuple)) and not given)
+
+
+def _begun(given: Any) -> Any:
+    """What is given; an iterator is begun, to see whether there is anything in it."""
+    if not isinstance(given, Iterator):
+        return given
+    first = next(given, _NOTHING)
+    return [] if first is _NOTHING else chain([first], given)
+
+
+_NOTHING = object()

@@ -1,8 +1,8 @@
 """How does an index stay good while it grows? Its parts are fitted again to what it stores, in place.
 
 Clusters and codec need vectors, which the finest store gives back if it is Flat, Half or SQ8. Terms need texts. Trained
-clusters and codecs stay as they are. Where terms were trained or given, or a text or the vectors are not kept, it refuses
-(``State.lacks_for_a_fit``).
+clusters and codecs stay as they are. Where terms were trained or given, or a text or the vectors are not kept, it
+refuses (``State.lacks_for_a_fit``).
 
 An index whose number of clusters and codec were left to it is fitted again by itself: when it has twice as many
 documents as at the last fit, from ``FIRST_FIT`` on, or half as many more whose terms are others. This happens after an
@@ -93,12 +93,12 @@ def _fitted(state: State, index: OpenIndex, threads: int, progress: Progress) ->
     terms: BM25 | TermSelector | None = model.terms
     bags = words = None
     reader = None if model.terms is None else TermReader(model.terms.spec, model.terms.tokenizer)
-    if model.terms is not None and reader is not None:
+    if model.terms is not None and reader is not None and isinstance(reader.spec, BM25):
         texts = [""] * n if lines is None else [read_line(line).get("text", "") for line in lines.rows()]
         tokenizer: Any = model.terms.tokenizer
+        terms = reader.spec
         if getattr(tokenizer, "dictionary", None) is not None:
-            reader = TermReader(reader.spec, WordTokenizer(tokenizer.stemmer))
-        terms = model.terms.spec
+            reader = TermReader(terms, WordTokenizer(tokenizer.stemmer))
         bags = words = collect_terms(reader, texts, n, progress)
     has_vector = draft.labels != NO_CLUSTER
     given = stored_vectors(state, list(compress(state.snapshot.ids(), has_vector)))

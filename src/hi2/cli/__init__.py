@@ -10,7 +10,7 @@ import re
 import sys
 import traceback
 from io import TextIOWrapper
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
 
@@ -30,6 +30,7 @@ from hi2.cli import (
     verify,
 )
 from hi2.cli.options import settings
+from hi2.cli.wording import as_options
 from hi2.errors import Error
 from hi2.version import __version__
 
@@ -61,7 +62,8 @@ def common(
     settings.quiet, settings.debug = quiet, debug
 
 
-for verb in (quickstart, build, add, delete, search, explain, info, verify, merge, tune, train, evaluate, experiment):
+_LEARNING = (tune, train, evaluate, experiment)
+for verb in (quickstart, build, add, delete, search, explain, info, verify, merge, *_LEARNING):
     name = verb.__name__.rsplit(".", 1)[1]
     app.command(name="eval" if verb is evaluate else name)(verb.run)  # the module is not called eval, a builtin
 
@@ -102,13 +104,21 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort) as error:
         exit_with_error(error, "interrupted; nothing half-written was left behind")
     except (Error, OSError) as error:
-        exit_with_error(error, str(error))
+        exit_with_error(error, as_options(str(error), _parameters(sys.argv[1:])))
     except Exception as error:
         if hasattr(error, "format_message"):  # a usage error raised by typer
             if not error.format_message():  # there were no arguments, so the help was shown
                 sys.exit(2)
             exit_with_error(error, f"{error.format_message()} See hi2 --help.")
         exit_with_error(error, f"an error that is not yours: {type(error).__name__}: {error}. --debug shows where.")
+
+
+def _parameters(arguments: list[str]) -> set[str]:
+    """The options of the command that the arguments name; what is positional is no option."""
+    commands: dict[str, Any] = getattr(typer.main.get_command(app), "commands", {})
+    verb = next((commands[argument] for argument in arguments if argument in commands), None)
+    options = [] if verb is None else [own for own in verb.params if own.param_type_name == "option"]
+    return {own.name for own in options if not own.is_flag}
 
 
 def exit_with_error(error: BaseException, message: str) -> NoReturn:

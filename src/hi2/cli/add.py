@@ -14,7 +14,8 @@ from hi2.cli.options import (
     FIELDS_HELP,
     HEADER_HELP,
     NO_PAYLOAD_HELP,
-    chosen_fields,
+    NUMBERS_HELP,
+    ChosenFields,
     parse_header,
     payload_problem,
     report_skipped,
@@ -34,6 +35,7 @@ def run(
     replace: bool = typer.Option(False, "--replace", help="Replace documents whose ids are already in the index."),
     header: str | None = typer.Option(None, help=HEADER_HELP),
     fields: str | None = typer.Option(None, help=FIELDS_HELP),
+    numbers: str | None = typer.Option(None, help=NUMBERS_HELP),
     payload: bool = typer.Option(True, "--payload/--no-payload", help=NO_PAYLOAD_HELP),
     skip_bad: bool = typer.Option(False, help="Skip bad lines and report how many there were."),
     threads: int | None = typer.Option(None, help="Threads; all cores by default."),
@@ -44,12 +46,13 @@ def run(
 
     hi2 add wiki.hi2 new.jsonl --replace
     """
-    keep = chosen_fields(fields, payload=payload)
+    keep = ChosenFields(fields, payload=payload, numbers=numbers)
     skipped = Skipped() if skip_bad else None
     documents = list(read_documents(source, skipped=skipped, header=parse_header(header)))
     with open_index(index, "w", encoder=encoder, trust_encoder=trust_encoder) as given:
         opened = given.index
         payloads = [keep(document.payload) for document in documents]
+        keep.check()
         if skipped is not None:
             good = list(_of_their_types(opened, documents, payloads, skipped))
             documents, payloads = list(compress(documents, good)), list(compress(payloads, good))

@@ -15,7 +15,8 @@ from hi2.cli.options import (
     FIELDS_HELP,
     HEADER_HELP,
     NO_PAYLOAD_HELP,
-    chosen_fields,
+    NUMBERS_HELP,
+    ChosenFields,
     parse_codec,
     parse_header,
     parse_tokenizer,
@@ -70,6 +71,7 @@ def run(
     bags: bool = typer.Option(True, help="Keep the words of each document, to rank by them."),
     header: str | None = typer.Option(None, help=HEADER_HELP),
     fields: str | None = typer.Option(None, help=FIELDS_HELP),
+    numbers: str | None = typer.Option(None, help=NUMBERS_HELP),
     payload: bool = typer.Option(True, "--payload/--no-payload", help=NO_PAYLOAD_HELP),
     free: str | None = typer.Option(
         None, help="Fields that may have values of several types; they are kept, and cannot be filtered on."
@@ -91,7 +93,7 @@ def run(
     start, bars = time.perf_counter(), Progress(settings.progress)
     if out.exists() and not overwrite:
         raise invalid("--out", "a folder that does not exist yet, unless --overwrite is given", f"'{out}'")
-    keep = chosen_fields(fields, payload=payload)
+    keep = ChosenFields(fields, payload=payload, numbers=numbers)
     skipped = Skipped() if skip_bad else None
     declared = dict.fromkeys((name.strip() for name in free.split(",")) if free else (), "other")
     types = ColumnTypes(declared_columns(declared))
@@ -108,6 +110,10 @@ def run(
             continue
         ids.append(document.id)
         with_payload = with_payload or bool(own)
+    keep.check()
+    if not ids:
+        why = f": {report_skipped(skipped)}" if skipped is not None and skipped.n else ""
+        raise invalid("--files" if source is None else "source", "documents with text", f"none{why}")
     for_texts, for_payload = tee(compress(read(Skipped() if skip_bad else None), good))
     texts = (document.text for document in for_texts)
     payloads = (keep(document.payload) for document in for_payload) if with_payload else None
@@ -131,15 +137,15 @@ def run(
         progress=bars,
     )
     index.close()
+    line = report_skipped(skipped)
+    if line:
+        typer.echo(f"hi2: {line}", err=True)
     if settings.quiet:
         return
     seconds = time.perf_counter() - start
     typer.echo(f"{len(index)} documents in {out}, {seconds:.1f} s ({len(index) / seconds:.0f} per second)")
     phases = (f"{name} {spent:.1f} s ({len(index) / spent:,.0f} per second)" for name, spent in bars.seconds.items())
     typer.echo(", ".join(phases))
-    line = report_skipped(skipped)
-    if line:
-        typer.echo(f"hi2: {line}", err=True)
 
 
 def _documents(

@@ -32,4 +32,5 @@ def run(
     with HybridIndex.open(existing_index(index), "w") as opened:
         n = opened.delete(opened.parse_ids(wanted), missing_ok=missing_ok)
         opened.commit(progress=settings.progress)
-        typer.echo(f"{n} documents deleted, {len(opened)} in {index}")
+        if not settings.quiet:
+            typer.echo(f"{n} documents deleted, {len(opened)} in {index}")

@@ -21,4 +21,5 @@ def run(index: Path = typer.Argument(help="Folder of the index.")) -> None:
         before = opened.info()
         opened.merge(progress=settings.progress)
         opened.commit(progress=settings.progress)
-        typer.echo(f"{before['n_segments']} segments into 1, {before['n_deleted']} deleted documents dropped")
+        if not settings.quiet:
+            typer.echo(f"{before['n_segments']} segments into 1, {before['n_deleted']} deleted documents dropped")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,7 @@ def parse_tokenizer(text: str | None) -> Any:
 
 
 FIELDS_HELP = "Keep only these fields as payload, e.g. year,lang; all but id, title and text by default."
+NUMBERS_HELP = "Fields of a .tsv file that are numbers, e.g. year,price; all are text otherwise."
 HEADER_HELP = "Columns of a .tsv file that has no header, e.g. id,title,text,year."
 NO_PAYLOAD_HELP = "Keep no payload."
 
@@ -74,19 +75,56 @@ def parse_header(text: str | None) -> list[str] | None:
     if text is None:
         return None
     names = [name.strip() for name in text.split(",")]
-    if "text" not in names or {"id", "_id"}.isdisjoint(names) or len(set(names)) < len(names):
+    own = {name.lower() for name in names}
+    if "text" not in own or {"id", "_id", "doc_id", "docid", "pid"}.isdisjoint(own) or len(own) < len(names):
         raise invalid("--header", "names of columns with 'id' and 'text', each once", f"'{text}'")
     return names
 
 
-def chosen_fields(fields: str | None, *, payload: bool) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Return what makes the payload that is kept from the fields of a document."""
-    if fields is not None and not payload:
-        raise invalid("--fields", "left out with --no-payload", "both")
-    if fields is None:
-        return dict if payload else lambda own: {}
-    names = [name.strip() for name in fields.split(",") if name.strip()]
-    return lambda own: {name: own[name] for name in names if name in own}
+class ChosenFields:
+    """Makes the payload that is kept from the fields of a document: those of --fields, with --numbers as numbers."""
+
+    def __init__(self, fields: str | None, *, payload: bool, numbers: str | None = None) -> None:
+        if fields is not None and not payload:
+            raise invalid("--fields", "left out with --no-payload", "both")
+        self._names = None if fields is None else _listed(fields)
+        self._numbers = [] if numbers is None else _listed(numbers)
+        self._payload = payload
+        self._seen: set[str] = set()
+
+    def __call__(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the payload of one document."""
+        if not self._payload:
+            return {}
+        names = given if self._names is None else [name for name in self._names if name in given]
+        kept = {name: given[name] for name in names}
+        for name in self._numbers:
+            if name in kept:
+                kept[name] = _number(kept[name])
+        if self._names is not None or self._numbers:
+            self._seen.update(kept)
+        return kept
+
+    def check(self) -> None:
+        """Refuse names that no document has."""
+        for option, names in (("--fields", self._names or []), ("--numbers", self._numbers)):
+            unknown = [name for name in names if name not in self._seen]
+            if unknown:
+                raise invalid(option, "names of fields that documents have", f"'{', '.join(unknown)}'")
+
+
+def _listed(names: str) -> list[str]:
+    return [name.strip() for name in names.split(",") if name.strip()]
+
+
+def _number(value: Any) -> Any:
+    """A text as a number; what is none stays, and is refused where other documents have numbers."""
+    for read in (int, float):
+        try:
+            return read(value) if isinstance(value, str) else value
+        except ValueError:
+            continue
+    return value
 
 
 def payload_problem(types: ColumnTypes, payload: Mapping[str, Any]) -> str | None:
@@ -101,7 +139,8 @@ def report_skipped(skipped: Skipped | None) -> str | None:
     """Return a message about skipped lines, None if there were none."""
     if skipped is None or skipped.n == 0:
         return None
-    return f"{skipped.n} bad lines skipped, such as: {' '.join(skipped.examples)}"
+    lines = "bad line" if skipped.n == 1 else "bad lines"
+    return f"{skipped.n} {lines} skipped, such as: {' '.join(skipped.examples)}"
 
 
 def existing_index(path: Path) -> Path:

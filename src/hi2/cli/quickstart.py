@@ -110,7 +110,7 @@ def _answer(console: Any, index: HybridIndex, question: str) -> None:
     hits = index.search(question, k=3)
     console.print(f"[bold]{escape(question)}?[/]")
     for id, score in hits:
-        first = " ".join(str(index.get(id)["text"]).split())[len(id) : len(id) + 90]
+        first = " ".join(str(index.get(id)["text"]).split())[len(str(id)) : len(str(id)) + 90]
         console.print(f"  {score:.3f}  [cyan]{escape(str(id))}[/]  {escape(first)}", soft_wrap=True)
     if len(hits):
         console.print(f"[dim]{escape(str(index.explain(question, id=hits.ids[0], k=3)))}[/]\n")

@@ -98,7 +98,7 @@ def run(
             threads=threads,
         )
         writer = {Format.table: _write_table, Format.jsonl: _write_jsonl, Format.trec: _write_trec}[format]
-        for one, found in zip(query_list, hits, strict=True):
+        for one, found in zip(query_list, hits.each, strict=True):
             writer(one, found, opened.index)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from hi2.cli.options import existing_index
+from hi2.cli.options import existing_index, settings
 from hi2.index import HybridIndex
 
 
@@ -19,4 +19,5 @@ def run(index: Path = typer.Argument(help="Folder of the index.")) -> None:
     """
     opened = HybridIndex.open(existing_index(index))
     opened.verify()
-    typer.echo(f"{index} is whole: {len(opened)} documents")
+    if not settings.quiet:
+        typer.echo(f"{index} is whole: {len(opened)} documents")

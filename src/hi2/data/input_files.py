@@ -13,8 +13,11 @@ from typing import Any
 
 from hi2.errors import InvalidParameter, MissingExtra, invalid
 
-#: Fields that are the document itself, and those that hold a payload; all others become payload.
-_OWN_FIELDS = {"_id", "id", "title", "text", "payload", "metadata"}
+#: Fields that are the document itself. All others become payload, and so do the fields of objects called like this.
+_OWN_FIELDS = {"_id", "id", "title", "text"}
+_PAYLOAD_FIELDS = ("metadata", "payload")
+#: What the columns of a header are called, in small letters, and what they are.
+_HEADER_NAMES = {"doc_id": "id", "docid": "id", "pid": "id", "_id": "id", "id": "id", "title": "title", "text": "text"}
 _OPENERS: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open}
 
 
@@ -155,18 +158,24 @@ def _row(data: Any, where: str, bad: Callable[[str], None]) -> Document | None:
         return None
     id = data.get("_id") if data.get("_id") is not None else data.get("id")
     title, text = data.get("title"), data.get("text")
-    given = [data.get(name) or {} for name in ("metadata", "payload")]
-    others = {name: own for name, own in data.items() if name not in _OWN_FIELDS}
+    given = [own for name in _PAYLOAD_FIELDS if isinstance(own := data.get(name), dict)]
+    kept = {name: own for name, own in data.items() if name not in _OWN_FIELDS}
+    others = {name: own for name, own in kept.items() if name not in _PAYLOAD_FIELDS or (own and own not in given)}
+    fields = [name for own in (others, *given) for name in own]
     if isinstance(id, bool) or not isinstance(id, (str, int)) or id == "":
         bad(f"{where}: no 'id' or '_id'.")
     elif not isinstance(text, str):
         bad(f"{where}: no 'text'.")
     elif title is not None and not isinstance(title, str):
         bad(f"{where}: the 'title' is not a string.")
-    elif not all(isinstance(own, dict) for own in given):
-        bad(f"{where}: the 'payload' (or 'metadata') is not an object.")
+    elif not isinstance(data.get("payload") or {}, dict):
+        bad(f"{where}: the 'payload' is not an object.")
+    elif len(set(fields)) < len(fields):
+        twice = next(name for name in fields if fields.count(name) > 1)
+        bad(f"{where}: '{twice}' is there twice, in the document and in its 'metadata' or 'payload'.")
     else:
-        return Document(str(id), f"{title or ''} {text}".strip(), {**others, **given[0], **given[1]})
+        payload = {name: value for own in (others, *given) for name, value in own.items()}
+        return Document(str(id), f"{title or ''} {text}".strip(), payload)
     return None
 
 
@@ -187,15 +196,20 @@ def _jsonl(path: Path, bad: Callable[[str], None]) -> Iterator[tuple[str, Docume
 
 def _tsv(path: Path, bad: Callable[[str], None], header: Sequence[str] | None = None) -> Iterator[tuple[str, Document]]:
     """Rows of an id and a text; or, with a header that names them, of any columns, which become payload."""
-    names = header
+    names = None if header is None else _column_names(header)
     for number, line in read_lines(path, bad):
         if not line.strip():
             continue
         where = f"{path}, line {number}"
         fields = line.split("\t")
-        if number == 1 and header is None and "text" in fields and not {"id", "_id"}.isdisjoint(fields):
-            names = fields
-            continue
+        if number == 1:
+            own = _column_names(fields)
+            if names is not None and [name.lower() for name in own] == [name.lower() for name in names]:
+                # The header that was named is there too.
+                continue
+            if header is None and {"id", "text"} <= set(own):
+                names = own
+                continue
         if names is not None:
             if len(fields) != len(names):
                 bad(f"{where}: {len(fields)} columns, and the header has {len(names)}.")
@@ -207,6 +221,11 @@ def _tsv(path: Path, bad: Callable[[str], None], header: Sequence[str] | None = 
             bad(f"{where}: expected an id, a tab and a text.")
         else:
             yield where, Document(fields[0], " ".join(fields[1:]).strip())
+
+
+def _column_names(names: Sequence[str]) -> list[str]:
+    """Return the names of columns: of those that are a document's own, in whatever letters, as they are read."""
+    return [_HEADER_NAMES.get(name.strip().lower(), name.strip()) for name in names]
 
 
 def _parquet(path: Path, bad: Callable[[str], None]) -> Iterator[tuple[str, Document]]:

@@ -83,8 +83,12 @@ def leaves(payload: Mapping[str, Any], free: Set[str] = frozenset()) -> Iterator
 
 
 def shown_name(name: str) -> str:
-    """Return the name of a column as people write it: the keys of a path with dots between."""
-    return name.replace(SEPARATOR, ".")
+    """Return the name of a column as people write it: the keys of a path with dots between.
+
+    Where there are several, a key that has dots itself is in backquotes.
+    """
+    keys = name.split(SEPARATOR)
+    return ".".join(f"`{key}`" if "." in key and len(keys) > 1 else key for key in keys)
 
 
 #: The kinds of values that their type alone decides; JSON has no other types of these.
@@ -213,8 +217,8 @@ class Columns:
         """Return a column, None where no document has the key; refuse a key that may have values but is no column."""
         column = self.by_name.get(name)
         if column is None and SEPARATOR in name:
-            column = self.by_name.get(shown_name(name))  # a key with dots
-        if column is None and (self.more or name in self._beyond or shown_name(name) in self._beyond):
+            column = self.by_name.get(name.replace(SEPARATOR, "."))  # a key with dots
+        if column is None and (self.more or not self._beyond.isdisjoint((name, name.replace(SEPARATOR, ".")))):
             must = f"about columns: only the first {MAX_COLUMNS} keys of the payload are"
             raise invalid(parameter, must, f"{described(shown_name(name))}, which is not one of them,")
         return column

@@ -225,8 +225,8 @@ class ColumnName:
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, name: str) -> None:
-        if not isinstance(name, str) or not name or "`" in name:
-            raise invalid("name", "a column's name, without backquotes", described(name))
+        if not isinstance(name, str) or not name or "`" in path_of(name):
+            raise invalid("name", "a column's name; backquotes stand around a key with a dot", described(name))
         self._name = path_of(name)
 
     def __eq__(self, value: object) -> Expression:  # type: ignore[override]
@@ -269,9 +269,19 @@ def column(name: str) -> ColumnName:
     return ColumnName(name)
 
 
+_KEYS = re.compile(r"(?:`[^`]+`|[^.`]+)(?:\.(?:`[^`]+`|[^.`]+))*")
+_KEY = re.compile(r"`([^`]+)`|([^.`]+)")
+
+
 def path_of(name: str) -> str:
-    """Return the name of the column that a name with dots means; a key that has them itself is found too."""
-    return SEPARATOR.join(name.split(".")) if all(name.split(".")) else name
+    """Return the name of the column that a name with dots means; a key that has them itself can be in backquotes.
+
+    >>> path_of("author.name").split(SEPARATOR), path_of("sizes.`a.b`").split(SEPARATOR)
+    (['author', 'name'], ['sizes', 'a.b'])
+    """
+    if not _KEYS.fullmatch(name):
+        return name
+    return SEPARATOR.join(quoted or plain for quoted, plain in _KEY.findall(name))
 
 
 def _quoted(key: str) -> str:

@@ -92,11 +92,12 @@ def to_line(stored: Mapping[str, Any]) -> bytes:
 
 def checked_payload(value: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Return a payload as plain data: dates as text, numbers of numpy as Python's, NaN as None; refuse other things."""
-    checked: dict[str, Any] = _plain(value, where, ())
+    checked: dict[str, Any] = _plain(value, (where,), ())
     return checked
 
 
-def _plain(value: Any, where: str, inside: tuple[int, ...]) -> Any:
+def _plain(value: Any, where: tuple[str, ...], inside: tuple[int, ...]) -> Any:
+    """A value as plain data; ``where`` are the document and the key of its payload that it is under."""
     kind = type(value)
     if kind is float:
         return None if math.isnan(value) else value
@@ -106,15 +107,22 @@ def _plain(value: Any, where: str, inside: tuple[int, ...]) -> Any:
         try:
             converted = plain(value)
         except (TypeError, ValueError, OverflowError) as error:
-            raise invalid("payload", "JSON data and valid Unicode text", f"{error} in {where}") from error
+            raise invalid("payload", "JSON data and valid Unicode text", f"{error} in {_place(where)}") from error
         return None if isinstance(converted, float) and math.isnan(converted) else converted
     if len(inside) == MAX_PAYLOAD_DEPTH or id(value) in inside:
         got = "one inside itself" if id(value) in inside else "deeper ones"
-        raise invalid("payload", f"mappings and lists at most {MAX_PAYLOAD_DEPTH} deep", f"{got} in {where}")
+        raise invalid("payload", f"mappings and lists at most {MAX_PAYLOAD_DEPTH} deep", f"{got} in {_place(where)}")
     inside = (*inside, id(value))
     if not isinstance(value, Mapping):
         return [_plain(own, where, inside) for own in value]
     for key in value:
         if not isinstance(key, str):
-            raise invalid("payload", "mappings with string keys", f"{described(key)} in {where}")
+            raise invalid("payload", "mappings with string keys", f"{described(key)} in {_place(where)}")
+    if len(where) == 1:
+        return {key: _plain(own, (*where, key), inside) for key, own in value.items()}
     return {key: _plain(own, where, inside) for key, own in value.items()}
+
+
+def _place(where: tuple[str, ...]) -> str:
+    """A place in a payload, as an error names it."""
+    return where[0] if len(where) == 1 else f"{described(where[1])} of {where[0]}"

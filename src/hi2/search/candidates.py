@@ -14,9 +14,8 @@ import numpy as np
 
 from hi2.data.distinct import distinct
 from hi2.data.given_array import given_array
-from hi2.data.ids import check_id
 from hi2.data.lazy import lazy
-from hi2.errors import described, invalid
+from hi2.errors import invalid
 from hi2.filters.expression import Expression, check_columns
 from hi2.filters.parser import parse
 from hi2.state.segment import alive_bits, alive_flags
@@ -132,14 +131,8 @@ def matching(snapshot: Snapshot, given: Any) -> Matches:
         raise invalid("filter", must, f"a {type(given).__name__}")
     if len(values) and isinstance(values[0], (bool, np.bool_)):
         return _from_mask(snapshot, given_array(values, name="filter"))
-    ids = [check_id(id, name="filter") for id in values]
-    kind = snapshot.id_kind
-    for id in ids:
-        if kind is not None and isinstance(id, str) != (kind == "str"):
-            must = f"ids of type {kind}, as in the index (filters= has one filter per query)"
-            raise invalid("filter", must, described(id))
     docs: list[list[int]] = [[] for _ in snapshot.segments]
-    for place in snapshot.find(ids):
+    for place in snapshot.find_checked(values, name="filter"):
         if place is not None:
             docs[place.segment].append(place.doc)
     return Matches(snapshot, tuple(_from_docs(live, own) for live, own in zip(snapshot.segments, docs, strict=True)))

@@ -107,7 +107,7 @@ def _filtered_each(
     for given, rows in groups:
         some = queries.take(rows)
         if given is None:
-            found: Found = execute_native(state, some, effort, threads)
+            found: Found = _unfiltered(state, some, effort, threads)
             complete[rows] = effort.word_clusters >= state.model.n_clusters > 0
         else:
             found, complete[rows] = _filtered(state, some, effort, matching(state.snapshot, given), threads)

@@ -130,4 +130,6 @@ def explain_one(
     vector, query_text = encode_texts(vector, text, encoder, state.model)
     _check_lexical(effort["lexical"], query_text, words_alone=vector is None and query_text is not None)
     other = None if against is None else check_id(against, name="against")
+    if other is not None:
+        state.snapshot.find_checked([other], name="against")
     return explain(state, vector, query_text, resolved, id=check_id(id), against=other, filter=filter, signs=signs)

@@ -73,7 +73,7 @@ def postprocess(
     depth = min(wanted.depth, max(snapshot.n_alive, 1))
     while True:
         hits = search(depth)
-        rows = [hits[i] for i in range(len(hits))] if hits.batched else [hits]
+        rows = hits.each
         found = [
             _one_query(wanted, row, None if texts is None else texts[i], column, snapshot) for i, row in enumerate(rows)
         ]

@@ -283,7 +283,11 @@ class _Tuner:
         pairs: list[set[tuple[int, int]]] = []
         wanted: list[Grades] = []
         for own in grades:
-            places = {id: place for id, place in zip(own, snapshot.find(list(own)), strict=True) if place is not None}
+            places = {
+                id: place
+                for id, place in zip(own, snapshot.find_checked(list(own), name="relevant"), strict=True)
+                if place is not None
+            }
             pairs.append({(p.segment, snapshot.segments[p.segment].segment.row_of(p.doc)) for p in places.values()})
             wanted.append({id: own[id] for id in places})
         if sum(map(bool, wanted)) < MIN_QUERIES:
