@@ -66,7 +66,7 @@ def test_documents_that_had_none_get_a_payload():
         (["a"], [{}, {}], "one mapping per id"),
         (["a"], ["x"], "one mapping per id"),
         (["a"], [{"year": "x"}], "'year' is a string"),
-        (["a"], [{"x": {1}}], "a set in the payload of 'a'"),
+        (["a"], [{"x": {1}}], "a set in 'x' of the payload of 'a'"),
         (["a"], None, "'payload'"),
         (["a"], [{"x": "\ud800"}], "valid Unicode"),
     ],

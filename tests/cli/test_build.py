@@ -69,7 +69,7 @@ def test_a_bad_line_is_named_or_skipped(tmp_path, line, match):
     assert not (tmp_path / "a").exists()
     done = run("build", path, "-o", tmp_path / "a", "--skip-bad")
     assert "4 documents" in done.stdout
-    assert "1 bad lines skipped" in done.stderr
+    assert "1 bad line skipped" in done.stderr
 
 
 def test_bad_input_of_a_build_is_refused(corpus_file, tmp_path):
@@ -83,7 +83,7 @@ def test_bad_input_of_a_build_is_refused(corpus_file, tmp_path):
     (tmp_path / "cut.jsonl.xz").write_bytes(lzma.compress(b'{"id": "a", "text": "b"}\n\n\n')[:-20])
     refused("cut.jsonl.xz, after line", "build", tmp_path / "cut.jsonl.xz", "-o", tmp_path / "a")
     np.save(tmp_path / "v.npy", np.eye(3))
-    refused("one entry per vector (3)", "build", corpus_file, "-o", tmp_path / "a", "--vectors", tmp_path / "v.npy")
+    refused("--vectors must have", "build", corpus_file, "-o", tmp_path / "a", "--vectors", tmp_path / "v.npy")
     (tmp_path / "there").mkdir()
     refused("does not exist yet", "build", corpus_file, "-o", tmp_path / "there")
     assert not (tmp_path / "a").exists()

@@ -49,7 +49,7 @@ def test_skipped_lines_are_reported_with_examples():
     assert report_skipped(None) is None
     assert report_skipped(skipped) is None
     skipped.note("a.jsonl, line 3: not JSON.")
-    assert report_skipped(skipped) == "1 bad lines skipped, such as: a.jsonl, line 3: not JSON."
+    assert report_skipped(skipped) == "1 bad line skipped, such as: a.jsonl, line 3: not JSON."
 
 
 def test_an_index_must_exist(tmp_path):

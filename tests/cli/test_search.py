@@ -39,7 +39,7 @@ def test_queries_come_from_standard_input(index):
 def test_bad_input_of_a_search_is_refused(index, tmp_path):
     refused("does not exist", "search", tmp_path / "nothing", "x")
     refused("'query'", "search", index, stdin="")
-    refused("'k'", "search", index, "x", "-k", 0)
+    refused("-k must be", "search", index, "x", "-k", 0)
     np.save(tmp_path / "q.npy", np.eye(3))
     refused("dimension 256", "search", index, "x", "--vectors", tmp_path / "q.npy")
 

@@ -65,8 +65,10 @@ def build(
     progress: AnyProgress,
 ) -> OpenIndex:
     """Return a new index of these documents, in memory or in a new folder."""
-    new = replace(new, vectors=_begun(new.vectors), texts=_begun(new.texts))
-    if _has_no_documents(new):
+    new = replace(new, vectors=_begun(new.vectors))
+    if _is_empty(new.vectors):  # with vectors, texts are not touched before all arguments are checked
+        new = replace(new, texts=_begun(new.texts))
+    if _is_empty(new.vectors) and _is_empty(new.texts) and new.term_weights is None:
         dim = new.vectors.shape[1] if isinstance(new.vectors, np.ndarray) and encoder is None else None
         if dim is None and encoder is None:
             said = "A build of no documents must be given an 'encoder', or 'vectors' of shape (0, dim)"
@@ -102,14 +104,10 @@ def build(
     return index
 
 
-def _has_no_documents(new: NewDocuments) -> bool:
-    """Whether nothing is given, or arrays and lists of no documents."""
-    vectors = new.vectors
-    none = isinstance(vectors, np.ndarray) and vectors.ndim == 2 and vectors.shape[0] == 0 and vectors.shape[1] > 0
-    return (none or _is_nothing(vectors)) and _is_nothing(new.texts) and new.term_weights is None
-
-
-def _is_nothing(given: Any) -> bool:
+def _is_empty(given: Any) -> bool:
+    """Whether nothing is given, or an array or list of no documents."""
+    if isinstance(given, np.ndarray):
+        return given.ndim == 2 and given.shape[0] == 0 and given.shape[1] > 0
     return given is None or (isinstance(given, (list, tuple)) and not given)
 
 
