@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 # folder, and the leaves, may import each other without a cycle.
 LAYERS = [
     "cli",
+    "server client integrations",
     "evaluation",
     "training",
     "index",
@@ -173,6 +174,16 @@ def test_a_build_and_a_filtered_search_enter_each_room_once(corpus, tmp_path):
     searched = entries(lambda: index.search(corpus.vectors[0], corpus.texts[0], filter="n == 1"))
     assert searched["index", "search"] == 1
     assert searched["search", "changes"] == searched["search", "store"] == searched["search", "ingest"] == 0
+
+
+def test_what_stands_around_the_index_uses_its_public_api_only():
+    """Whoever serves an index, or adapts it to a framework, has what every user has; locks begin anew after a fork."""
+    public = {"index", "types", "errors", "version", "data.fork"}
+    for module, path in MODULES.items():
+        own = folder_of(module)
+        if own in ("server", "client", "integrations"):
+            used = {name for name in imports_of(path, for_types=True) if folder_of(name) != own}
+            assert used <= public, f"{module} imports {used - public}"
 
 
 def test_the_state_of_an_index_does_not_know_the_disk():

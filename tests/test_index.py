@@ -123,7 +123,7 @@ def test_types_reach_a_users_program(tmp_path):
 )
 def test_an_id_of_another_type_is_refused_with_both_types(call):
     index = hi2.HybridIndex.build(np.eye(2), terms=None, ids=["a", "b"])
-    with pytest.raises(hi2.InvalidParameter, match="strings, as the ids of this index are. Got 3, an integer"):
+    with pytest.raises(hi2.InvalidParameter, match=r"strings, as the ids of this index are\. Got 3, an integer"):
         call(index)
 
 

@@ -2,6 +2,7 @@
 
 import logging
 
+from hi2.client import Client
 from hi2.codecs import OPQ, PQ, SQ8, Codec, Flat, Half, RaBitQ
 from hi2.encoders import SentenceTransformerEncoder, StaticEncoder, register_encoder
 from hi2.errors import (
@@ -33,6 +34,7 @@ __all__ = [
     "PQ",
     "SQ8",
     "Chunks",
+    "Client",
     "ClusterSelector",
     "Codec",
     "Error",

@@ -16,7 +16,9 @@ def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = [{"_id": "a", "text": "red apple", "year": 1}, {"_id": "b", "text": "green pear", "year": 2}]
     (tmp_path / "good.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (tmp_path / "mixed.jsonl").write_text("".join(json.dumps(row | {"year": "x", "_id": "c"}) + "\n" for row in rows[1:]))
+    (tmp_path / "mixed.jsonl").write_text(
+        "".join(json.dumps(row | {"year": "x", "_id": "c"}) + "\n" for row in rows[1:])
+    )
     (tmp_path / "some").mkdir()
     (tmp_path / "some" / "file.txt").touch()
     np.save(tmp_path / "three.npy", np.eye(3, dtype=np.float32))

@@ -161,7 +161,12 @@ def test_a_search_reports_an_invalid_filter_string(index, documents, text, said)
 
 def test_other_invalid_filters_are_rejected(index, documents):
     query = documents[0][0]
-    wrong = [(3, "an expression, its text"), ([3.5], "'filter'"), (object(), "an expression"), (["a"], "integers, as the ids")]
+    wrong = [
+        (3, "an expression, its text"),
+        ([3.5], "'filter'"),
+        (object(), "an expression"),
+        (["a"], "integers, as the ids"),
+    ]
     for bad, said in (*wrong, (np.array(5), "an expression")):
         with pytest.raises(InvalidParameter, match=said):
             index.search(query, filter=bad)

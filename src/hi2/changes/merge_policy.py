@@ -8,9 +8,10 @@ A document is rewritten O(log N) times, however documents arrive. Before the las
 the first than it has, and a merge is at least twice, or one and a half times, as large as it: the logarithm of the size
 of a document's segment to the base 1.5 rises by one or more, and never exceeds log1.5 N, 1.71 log2 N.
 
-Half as many for large ones, because every segment costs a search some microseconds. Grown to 60,000 documents of hotpotqa by additions
-of 1 to 1,000 in six random orders, an index had 2 to 4 segments and was searched in 1.01 to 1.15 times the time of a
-built one (medians of three). Merged once as many documents had followed, it had 3 to 5 and took 1.09 to 1.23 times.
+Half as many for large ones, because every segment costs a search some microseconds. Grown to 60,000 documents of
+hotpotqa by additions of 1 to 1,000 in six random orders, an index had 2 to 4 segments and was searched in 1.01 to 1.15
+times the time of a built one (medians of three). Merged once as many documents had followed, it had 3 to 5 and took
+1.09 to 1.23 times.
 """
 
 from __future__ import annotations

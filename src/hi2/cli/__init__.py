@@ -22,9 +22,11 @@ from hi2.cli import (
     experiment,
     explain,
     info,
+    mcp,
     merge,
     quickstart,
     search,
+    serve,
     train,
     tune,
     verify,
@@ -63,7 +65,7 @@ def common(
 
 
 _LEARNING = (tune, train, evaluate, experiment)
-for verb in (quickstart, build, add, delete, search, explain, info, verify, merge, *_LEARNING):
+for verb in (quickstart, build, add, delete, search, explain, info, verify, merge, *_LEARNING, serve, mcp):
     name = verb.__name__.rsplit(".", 1)[1]
     app.command(name="eval" if verb is evaluate else name)(verb.run)  # the module is not called eval, a builtin
 

@@ -132,7 +132,7 @@ def matching(snapshot: Snapshot, given: Any) -> Matches:
     if len(values) and isinstance(values[0], (bool, np.bool_)):
         return _from_mask(snapshot, given_array(values, name="filter"))
     docs: list[list[int]] = [[] for _ in snapshot.segments]
-    for place in snapshot.find_checked(values, name="filter"):
+    for place in snapshot.find_checked(list(values), name="filter"):
         if place is not None:
             docs[place.segment].append(place.doc)
     return Matches(snapshot, tuple(_from_docs(live, own) for live, own in zip(snapshot.segments, docs, strict=True)))

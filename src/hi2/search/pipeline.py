@@ -83,7 +83,7 @@ def search(
 
         wanted = Postprocessing.of(resolved.k, offset, min_score, group_by, rerank, rerank_depth)
         hits = postprocess(wanted, to_depth, state.snapshot, [texts] if isinstance(texts, str) else texts)
-    if resolved.terms and resolved.per_doc and not words_alone:
+    if resolved.terms and resolved.per_doc and not words_alone and filter is None:  # few that pass need no list
         search_counts.count(texts, hits)
     return hits.coming_from(FoundBy(state, vectors, texts, used, filter))
 

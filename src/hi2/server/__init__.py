@@ -1,0 +1,1 @@
+"""Indexes over HTTP: search, documents and a page, for programs in any language."""

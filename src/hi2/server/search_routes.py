@@ -1,0 +1,125 @@
+"""How is a search asked for over HTTP? One query or many, and the explanation of one document."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from hi2.server.answers import Wanted, to_json
+from hi2.server.collection import Collection, Collections
+from hi2.server.limits import Limits
+from hi2.server.problems import Refused
+from hi2.server.schema import Explain, Explained, Found, FoundForEach, Problem, Query, Search
+from hi2.server.search_queue import Asked, Options, SearchQueue
+
+_ANSWERS: dict[int | str, dict[str, Any]] = {
+    200: {"model": Found | FoundForEach, "description": "The hits; for several queries, those of each in 'results'."},
+    400: {"model": Problem, "description": "An argument is not what it must be."},
+    401: {"model": Problem, "description": "A token is needed."},
+    404: {"model": Problem, "description": "There is no such collection."},
+    408: {"model": Problem, "description": "The request did not arrive in time."},
+    413: {"model": Problem, "description": "The request is too large."},
+    415: {"model": Problem, "description": "The body is not JSON."},
+    422: {"model": Problem, "description": "The request is not of the form it must have."},
+    429: {"model": Problem, "description": "The server is busy; Retry-After says when to come again."},
+    503: {"model": Problem, "description": "The answer took too long."},
+}
+#: Arguments of a search that are passed on if they are given.
+_PASSED = ("profile", "lexical", "clusters", "min_score", "group_by")
+
+
+def search_routes(collections: Collections, searches: SearchQueue, limits: Limits) -> APIRouter:
+    """Return the routes of searches."""
+    routes = APIRouter(prefix="/v1/collections/{name}", tags=["search"])
+
+    # The body is read here and not by FastAPI, which takes five times as long for a vector.
+    @routes.post("/search", responses=_ANSWERS, response_model=None, openapi_extra=_search_schema())
+    async def search(name: str, request: Request) -> Response:
+        """Return the best documents of one query, or of several."""
+        collection = collections.get(name)
+        given = Search.model_validate_json(await request.body())
+        queries = _queries(given, limits)
+        found = await searches.search(collection.searcher, queries, _options(given))
+        body = found[0] if given.queries is None else b'{"results":[' + b",".join(found) + b"]}"
+        return Response(body, media_type="application/json")
+
+    @routes.post("/explain", responses={**_ANSWERS, 200: {"model": Explained}}, response_model=None)
+    async def explain(name: str, given: Explain) -> Response:
+        """Return why a document is, or is not, among the best of a query."""
+        collection = collections.get(name)
+        _check_query(given, limits)
+        _check_k(given.k, 0, limits)
+        if given.filter is not None:
+            raise Refused(400, "An explanation takes no filter; a search with 'explain' does.")
+        found = await asyncio.get_running_loop().run_in_executor(None, _explained, collection, given)
+        return Response(to_json(found), media_type="application/json")
+
+    return routes
+
+
+def _search_schema() -> dict[str, Any]:
+    """The OpenAPI description of a search's body, whole, because FastAPI does not read it."""
+    schema = Search.model_json_schema(ref_template="#/components/schemas/{model}")
+    schema["properties"]["queries"]["anyOf"][0]["items"] = schema.pop("$defs")["Query"]
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+
+
+def _queries(given: Search, limits: Limits) -> list[Asked]:
+    """Return the queries of a request; refuse what is beyond the limits."""
+    _check_k(given.k, given.offset, limits)
+    if given.queries is None:
+        _check_query(given, limits)
+        return [Asked(given.text, given.vector, given.filter)]
+    if given.text is not None or given.vector is not None:
+        raise Refused(400, "Give one query by 'text' and 'vector', or several in 'queries', not both.")
+    if len(given.queries) > limits.batch:
+        raise Refused(400, f"A request has at most {limits.batch} queries. This one has {len(given.queries)}.")
+    for query in given.queries:
+        _check_query(query, limits)
+    _check_filter(given.filter, limits)
+    own = (given.filter if query.filter is None else query.filter for query in given.queries)
+    return [Asked(query.text, query.vector, filter) for query, filter in zip(given.queries, own, strict=True)]
+
+
+def _check_k(k: int, offset: int, limits: Limits) -> None:
+    if k + offset > limits.k:
+        raise Refused(400, f"'k' and 'offset' are at most {limits.k} together. They are {k} and {offset}.")
+
+
+def _check_query(query: Query, limits: Limits) -> None:
+    if query.vector is None and (query.text is None or not query.text.strip()):
+        raise Refused(400, "A query needs 'text' with words, 'vector', or both.")
+    _check_filter(query.filter, limits)
+
+
+def _check_filter(filter: str | None, limits: Limits) -> None:
+    if filter is not None and len(filter) > limits.filter:
+        raise Refused(400, f"A filter has at most {limits.filter} characters. This one has {len(filter)}.")
+
+
+def _options(given: Search) -> Options:
+    passed = [(name, value) for name in _PASSED if (value := getattr(given, name)) is not None]
+    passed += [("offset", given.offset)] if given.offset else []
+    passed += [("syntax", True)] if given.syntax else []
+    include = given.include
+    wanted = Wanted("text" in include, "payload" in include, "snippet" in include, given.explain)
+    return Options(given.k, given.words, wanted, tuple(passed))
+
+
+def _explained(collection: Collection, given: Explain) -> dict[str, Any]:
+    vector: Any = given.vector
+    text_alone = vector is None and not given.words
+    found = collection.index.explain(
+        given.text if text_alone else vector,
+        None if text_alone else given.text,
+        id=given.id,
+        against=given.against,
+        k=given.k,
+        clusters=given.clusters,
+        lexical=given.lexical,
+        syntax=given.syntax,
+    )
+    return {"text": str(found), "explanation": found.to_dict()}
