@@ -44,7 +44,7 @@ def test_no_input_that_fits_the_document_makes_the_server_fail(start_server, ind
     import sys
 
     pytest.importorskip("schemathesis", reason="needs the extra 'dev'")
-    server = start_server(index_path, "--folder", tmp_path / "made", "--max-wait", "10000")
+    server = start_server(index_path, "--folder", tmp_path / "made", "--max-searches", "1000")
     command = ["run", f"{server.url}/openapi.json", "--checks", "not_a_server_error", "--max-examples", "40"]
     command += ["--phases", "examples,fuzzing", "--seed", "1", "--request-timeout", "20"]
     script = "from schemathesis.cli import schemathesis; schemathesis()"

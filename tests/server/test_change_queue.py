@@ -9,8 +9,8 @@ import threading
 import pytest
 
 import hi2
+from hi2.server.admission import Overloaded
 from hi2.server.change_queue import ChangeQueue
-from hi2.server.search_queue import Overloaded
 
 
 @pytest.fixture

@@ -101,6 +101,7 @@ def test_pages_of_other_origins_are_let_in_only_if_asked_for(make_client, index_
 
 
 def test_a_request_whose_body_never_comes_is_given_up():
+    from hi2.server.admission import Admission
     from hi2.server.guard import Guard
     from hi2.server.metrics import Metrics
 
@@ -118,7 +119,12 @@ def test_a_request_whose_body_never_comes_is_given_up():
             sent.append(message)
 
         guard = Guard(
-            app, limits=Limits(seconds=0.1), metrics=Metrics(), tokens=None, hosts=None, check_load=lambda: None
+            app,
+            limits=Limits(seconds=0.1),
+            metrics=Metrics(),
+            tokens=None,
+            hosts=None,
+            admission=Admission(1),
         )
         await guard({"type": "http", "method": "GET", "path": "/x", "headers": []}, receive, send)
         return sent[0]["status"]

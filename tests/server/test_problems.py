@@ -7,9 +7,9 @@ import errno
 import pytest
 
 import hi2
+from hi2.server.admission import Overloaded
 from hi2.server.collection import Conflict, NoSuchCollection
 from hi2.server.problems import Refused, refusal
-from hi2.server.search_queue import Overloaded
 
 
 def caused(error, cause):

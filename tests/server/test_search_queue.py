@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-import time
 
 import numpy as np
 import pytest
 
 import hi2
 from hi2.server.answers import Wanted
-from hi2.server.search_queue import LARGEST_BATCH, Asked, Options, Overloaded, SearchQueue
+from hi2.server.search_queue import LARGEST_BATCH, Asked, Options, SearchQueue
 
 OPTIONS = Options(3, words=False, wanted=Wanted())
 
@@ -37,8 +36,8 @@ def recording(index_path):
     return Recording(hi2.HybridIndex.open(index_path))
 
 
-def queue(threads=1, wait=10.0):
-    return SearchQueue(threads, longest_wait=wait, observe=lambda queries, scored: None)
+def queue(threads=1):
+    return SearchQueue(threads, observe=lambda queries, scored: None)
 
 
 def test_what_waits_is_answered_together_as_it_would_be_alone(recording, encoder):
@@ -101,28 +100,6 @@ def test_one_bad_query_spoils_no_other(recording):
     assert json.loads(good[0])["hits"][0]["id"] == "car"
     assert isinstance(bad, hi2.InvalidParameter)
     assert json.loads(first[0])["hits"]
-
-
-def test_a_query_that_would_wait_too_long_is_refused(recording):
-    async def run():
-        searches = queue(wait=0.05)
-        searches.check_load()
-        for _ in range(50):  # it learns how long a query takes
-            time.sleep(0)
-            await searches.search(recording, [Asked("fruit", None, None)], OPTIONS)
-        searches._per_query = 0.01
-        recording.go.clear()
-        waiting = [
-            asyncio.ensure_future(searches.search(recording, [Asked("a", None, None)], OPTIONS)) for _ in range(8)
-        ]
-        await asyncio.sleep(0.05)
-        with pytest.raises(Overloaded):
-            searches.check_load()
-        recording.go.set()
-        await asyncio.gather(*waiting)
-        searches.check_load()
-
-    asyncio.run(run())
 
 
 def test_whoever_is_gone_is_left_out(recording):

@@ -32,7 +32,7 @@ def run(
     max_k: int = typer.Option(1000, min=1, help="Largest number of hits of one query."),
     max_body: int = typer.Option(8 << 20, min=1, help="Bytes of the largest request."),
     max_batch: int = typer.Option(256, min=1, help="Queries, or documents, of one request."),
-    max_wait: float = typer.Option(50.0, min=0.1, help="Milliseconds that a query may wait before it is refused."),
+    max_searches: int = typer.Option(32, min=1, help="Searches at the same time; more are refused with 429."),
     timeout: float = typer.Option(30.0, min=0.1, help="Seconds for one request."),
 ) -> None:
     """Serve indexes over HTTP, with a page at /.
@@ -67,7 +67,7 @@ def run(
         indexes=tuple(existing_index(path) for path in indexes or ()),
         folder=folder,
         tokens=None if token_file is None else Tokens.from_file(token_file),
-        limits=Limits(k=max_k, body=max_body, batch=max_batch, wait=max_wait / 1000, seconds=timeout),
+        limits=Limits(k=max_k, body=max_body, batch=max_batch, searches=max_searches, seconds=timeout),
         encoders=encoders,
         trust_encoder=trust_encoder,
         read_only=read_only,

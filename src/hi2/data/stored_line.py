@@ -8,6 +8,8 @@ from typing import Any, NoReturn
 
 from hi2.errors import FormatError
 
+#: Knows the encoding, which ``json.loads`` finds out for every line.
+_PLAIN = json.JSONDecoder()
 _KINDS = {"text": (str, "a string"), "payload": (dict, "an object")}
 
 
@@ -18,7 +20,7 @@ def read_line(line: bytes) -> dict[str, Any]:
     {'text': 'a'}
     """
     try:
-        value = json.loads(line)
+        value = _PLAIN.decode(line.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError) as error:
         raise _damaged(f"a line that is not JSON ({error})") from error
     return _parts(value)

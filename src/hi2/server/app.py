@@ -17,17 +17,19 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from hi2.errors import Error
+from hi2.server.admission import Admission, Overloaded
+from hi2.server.asgi import App
 from hi2.server.collection import Collections
 from hi2.server.collection_routes import collection_routes
 from hi2.server.document_routes import document_routes
-from hi2.server.guard import App, Guard
+from hi2.server.guard import Guard
 from hi2.server.limits import Limits
 from hi2.server.metrics import Metrics
 from hi2.server.operation_routes import operation_routes
 from hi2.server.page import page_routes
 from hi2.server.problems import Refused, refusal
-from hi2.server.search_queue import Overloaded, SearchQueue
-from hi2.server.search_routes import search_routes
+from hi2.server.search_queue import SearchQueue
+from hi2.server.search_routes import SearchEndpoint, search_routes
 from hi2.server.tokens import Tokens
 from hi2.version import __version__
 
@@ -65,7 +67,8 @@ def make_app(service: Service) -> App:
         trust_encoder=service.trust_encoder,
         writable=not service.read_only,
     )
-    searches = SearchQueue(service.threads, longest_wait=service.limits.wait, observe=metrics.searched)
+    searches = SearchQueue(service.threads, observe=metrics.searched)
+    admission = Admission(service.limits.searches)
     metrics.watch(collections, searches)
 
     @asynccontextmanager
@@ -92,12 +95,12 @@ def make_app(service: Service) -> App:
     for kind in (Refused, Overloaded, Error, ValidationError, OSError):  # others are answered by the guard
         app.add_exception_handler(kind, _refused)
     guarded = Guard(
-        app,
+        SearchEndpoint(app, collections, searches, service.limits),
         limits=service.limits,
         metrics=metrics,
         tokens=service.tokens,
         hosts=service.hosts,
-        check_load=searches.check_load,
+        admission=admission,
     )
     if not service.origins:
         return guarded

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from hi2.index import HybridIndex
-from hi2.server.search_queue import Overloaded
+from hi2.server.admission import Overloaded
 
 _log = logging.getLogger("hi2.server")
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, MutableMapping
 from http.cookies import CookieError, SimpleCookie
 from time import perf_counter
-from typing import Any
 
+from hi2.server.admission import Admission, Overloaded
+from hi2.server.asgi import App, Message, Receive, Scope, Send
 from hi2.server.limits import Limits
 from hi2.server.login import COOKIE, HEADERS, LOGIN, login_page
 from hi2.server.metrics import Metrics
@@ -19,12 +19,6 @@ from hi2.server.problems import Refused, refusal
 from hi2.server.tokens import WRITE, Tokens
 
 _log = logging.getLogger("hi2.server")
-
-Message = MutableMapping[str, Any]
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 #: Requests that need no token.
 _OPEN = frozenset({"/health"})
@@ -38,6 +32,15 @@ _SAFE_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"x-frame-options", b"DENY"),
+]
+
+
+_BUSY = refusal(Overloaded())
+_BUSY_BODY = _BUSY.body()
+_BUSY_HEADERS = [
+    (b"content-type", b"application/json"),
+    (b"content-length", str(len(_BUSY_BODY)).encode()),
+    *((name.encode(), value.encode()) for name, value in _BUSY.headers.items()),
 ]
 
 
@@ -77,11 +80,11 @@ class Guard:
         metrics: Metrics,
         tokens: Tokens | None,
         hosts: frozenset[str] | None,
-        check_load: Callable[[], None],
+        admission: Admission,
     ) -> None:
         self._app, self._limits, self._metrics, self._tokens = app, limits, metrics, tokens
-        #: Refuses a search that would wait too long. It is asked first, so that a refusal costs little.
-        self._check_load = check_load
+        #: Says whether one more search is too many. It is asked first, so that a refusal costs little.
+        self._admission = admission
         #: The names under which the server may be addressed; None for any.
         self._hosts = hosts
 
@@ -93,9 +96,15 @@ class Guard:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1000})
             return
+        search = scope["path"].endswith(_SEARCHES)
+        if search and self._admission.full:  # at once: a busy server has no time for refusals
+            await self._refuse_search(send)
+            return
         begin = perf_counter()
         exchange = _Exchange(receive, send, self._limits.body)
         deadline = Deadline(self._limits.seconds)
+        if search:
+            self._admission.enter()
         try:
             scope["state"] = {"right": self._checked(scope, exchange), "deadline": deadline, "exchange": exchange}
             await self._app(scope, exchange.receive, exchange.send)
@@ -108,8 +117,15 @@ class Guard:
             await exchange.refuse(refusal(error))
         finally:
             deadline.cancel()
+            if search:
+                self._admission.leave()
             route = getattr(scope.get("route"), "path", "other")
             self._metrics.answered(route, exchange.status, perf_counter() - begin)
+
+    async def _refuse_search(self, send: Send) -> None:
+        await send({"type": "http.response.start", "status": _BUSY.status, "headers": _BUSY_HEADERS})
+        await send({"type": "http.response.body", "body": _BUSY_BODY})
+        self._metrics.answered("search", _BUSY.status, 0.0)
 
     def _checked(self, scope: Scope, exchange: _Exchange) -> str:
         """Return what the client may do; refuse a request that is too large, of another type or without a right."""
@@ -122,8 +138,6 @@ class Guard:
             if wants_page:
                 exchange.asks_for_token = True
             raise Refused(401, "A token is needed: Authorization: Bearer TOKEN.", {"www-authenticate": "Bearer"})
-        if scope["path"].endswith(_SEARCHES):
-            self._check_load()
         if scope["method"] in _BODIES:
             exchange.check_body(headers, form=scope["path"] == LOGIN)
         return right

@@ -25,8 +25,8 @@ class Limits:
     filter: int = 4096
     #: Seconds in which a request must have arrived and been answered; a bulk request may take this for every batch.
     seconds: float = 30.0
-    #: Seconds that a search may wait for its turn. One that would wait longer is refused with 429.
-    wait: float = 0.05
+    #: Searches that are answered at the same time. More are refused with 429.
+    searches: int = 32
     #: Changes that may wait for the writer of a collection.
     changes: int = 256
     #: Connections that may be open.

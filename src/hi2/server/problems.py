@@ -8,9 +8,9 @@ import logging
 from pydantic import ValidationError
 
 from hi2.errors import InvalidParameter, Locked, MissingExtra, ReadOnly
+from hi2.server.admission import Overloaded
 from hi2.server.answers import to_json
 from hi2.server.collection import Conflict, NoSuchCollection
-from hi2.server.search_queue import Overloaded
 
 _log = logging.getLogger("hi2.server")
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}

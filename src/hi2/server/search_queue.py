@@ -2,7 +2,7 @@
 
 A query that finds a free core is searched for at once. The others wait, and whatever waits when a core becomes free,
 with the same options, is one batch: encoded in one call, searched in one call without the GIL. So load makes batches,
-and no query waits for company. A query that would wait too long for its turn is refused before it is read.
+and no query waits for company.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -23,12 +22,6 @@ from hi2.types import Searcher
 
 #: Queries of one batch: more would make the last of them wait for the answers of the others.
 LARGEST_BATCH = 32
-#: How much the last batch counts in the mean time per query.
-_NEWS = 0.1
-
-
-class Overloaded(Exception):
-    """A request came when too many others were waiting."""
 
 
 @dataclass(frozen=True)
@@ -66,29 +59,16 @@ _Kind = tuple[Searcher, Options, str]
 class SearchQueue:
     """The queries that wait for a core, of all collections."""
 
-    def __init__(self, threads: int, *, longest_wait: float, observe: Callable[[int, int], None]) -> None:
+    def __init__(self, threads: int, *, observe: Callable[[int, int], None]) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="hi2-search")
         self._threads = threads
-        self._longest_wait = longest_wait
         #: Called with the number of queries and of documents scored, of every batch.
         self._observe = observe
         self._waiting: dict[_Kind, deque[_Waiting]] = {}
         self._running = 0
-        #: Seconds that a thread takes for a query, in the mean of the last batches.
-        self._per_query = 0.0
         #: Queries that wait, and those that are being answered.
         self.n_waiting = 0
         self.n_running = 0
-
-    @property
-    def expected_wait(self) -> float:
-        """Seconds that a query which came now would wait for its turn."""
-        return self._per_query * self.n_waiting / self._threads
-
-    def check_load(self) -> None:
-        """Refuse a query that would wait too long. An idle server takes every one."""
-        if self.n_waiting and self.expected_wait > self._longest_wait:
-            raise Overloaded
 
     async def search(self, searcher: Searcher, queries: Sequence[Asked], options: Options) -> list[bytes]:
         """Return the answers to queries as JSON, in their order."""
@@ -141,7 +121,6 @@ class SearchQueue:
 
     async def _answer(self, searcher: Searcher, batch: Sequence[_Waiting], options: Options, n: int) -> None:
         loop = asyncio.get_running_loop()
-        begin = perf_counter()
         try:
             found = await loop.run_in_executor(self._pool, _answer_batch, searcher, batch, options)
         except BaseException as error:  # such as a lack of memory; each request is told
@@ -149,7 +128,6 @@ class SearchQueue:
         finally:
             self._running -= 1
             self.n_running -= n
-        self._per_query += _NEWS * ((perf_counter() - begin) / n - self._per_query)
         self._observe(n, found[1])
         for waiting, result in zip(batch, found[0], strict=True):
             if not waiting.done.done():
