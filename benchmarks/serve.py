@@ -19,7 +19,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+import urllib.error
 import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
@@ -143,6 +145,8 @@ def overload(url: str, body: Path, capacity: float, seconds: float, process: sub
         spent = 1000 * connections / found["per second"]
         pause = max(pause + 1000 * connections / (2 * capacity) - spent, 0.5)
     before = memory(process)
+    probe = Probe(url, body.read_bytes().splitlines()[0])
+    probe.start()
     grown = []
     left = seconds
     while left > 0:
@@ -158,12 +162,37 @@ def overload(url: str, body: Path, capacity: float, seconds: float, process: sub
         )
     metrics = urllib.request.urlopen(url.partition("/v1")[0] + "/metrics").read().decode()
     print("  status:", dict(re.findall(r'hi2_requests_total\{route="[^"]*search",status="(\d+)"\} (\S+)', metrics)))
-    slow = {
-        float(at): float(n)
-        for at, n in re.findall(r'hi2_request_seconds_bucket\{le="([\d.]+)",route="[^"]+/search"\} (\S+)', metrics)
-    }
-    total = float(re.search(r'hi2_request_seconds_count\{route="[^"]+/search"\} (\S+)', metrics)[1])
-    print("  in the server:", {f"{1000 * at:g} ms": f"{n / total:.2%}" for at, n in slow.items() if at >= 0.01})
+    probe.stop.set()
+    probe.join()
+    print(f"  a client beside it: {probe.summary()}")
+
+
+class Probe(threading.Thread):
+    """A client that asks one question after another, and measures those that are answered."""
+
+    def __init__(self, url: str, body: bytes) -> None:
+        super().__init__()
+        self._request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
+        self.stop = threading.Event()
+        self._seconds: list[float] = []
+        self._statuses: dict[int, int] = {}
+
+    def run(self) -> None:
+        while not self.stop.wait(0.01):
+            begin = time.perf_counter()
+            try:
+                with urllib.request.urlopen(self._request) as answer:
+                    answer.read()
+                self._seconds.append(time.perf_counter() - begin)
+                status = 200
+            except urllib.error.HTTPError as error:
+                error.close()
+                status = error.code
+            self._statuses[status] = self._statuses.get(status, 0) + 1
+
+    def summary(self) -> str:
+        p50, p99 = 1000 * np.percentile(self._seconds or [0], [50, 99])
+        return f"answers in {p50:.1f} ms (median) and {p99:.1f} ms (p99), with a new connection each; {self._statuses}"
 
 
 def main() -> None:

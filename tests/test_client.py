@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 import hi2
+from served import Server
 
 pytest.importorskip("fastapi", reason="needs the extra 'server'")
 pytest.importorskip("httpx", reason="needs the extra 'server'")
-
-from server.conftest import Server
 
 TEXTS = ["a red apple", "a green pear", "the fast car", "the slow train"]
 IDS = ["apple", "pear", "car", "train"]
@@ -70,6 +69,9 @@ def same(ours, theirs):
         (("fruit",), {"offset": 1, "k": 2, "lexical": 0.0}),
         (("+fast car",), {"syntax": True}),
         (("car",), {"min_score": 0.3}),
+        (("car",), {"clusters": 1, "terms": 1, "per_doc": 2, "refine": 2}),
+        (("car",), {"budget": 2}),
+        (("car",), {"adaptive": 0.1}),
     ],
 )
 def test_hits_are_those_of_the_index(client, index, asked, options):

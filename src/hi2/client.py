@@ -97,6 +97,11 @@ class Client:
         *,
         k: int = 10,
         clusters: int | None = None,
+        terms: int | None = None,
+        per_doc: int | None = None,
+        refine: int | None = None,
+        budget: int | None = None,
+        adaptive: float | None = None,
         lexical: float | None = None,
         profile: str | None = None,
         filter: str | None = None,
@@ -108,10 +113,18 @@ class Client:
     ) -> Hits:
         """Return the ``k`` best documents of one query or of a batch, as ``HybridIndex.search`` does.
 
-        A filter is given as text. Hits bring their texts and payloads along.
+        A filter is given as text, and there is no ``rerank``; the server has its own ``threads``. Hits bring their
+        texts and payloads along.
         """
         asked = _Asked.of(vectors, texts, filter, filters, k, offset)
-        options = {"clusters": clusters, "lexical": lexical, "profile": profile, "min_score": min_score}
+        options: dict[str, Any] = {
+            "clusters": clusters,
+            "terms": terms,
+            "per_doc": per_doc,
+            "refine": refine,
+            "budget": budget,
+        }
+        options |= {"adaptive": adaptive, "lexical": lexical, "profile": profile, "min_score": min_score}
         body = asked.body({**options, "group_by": group_by, "syntax": syntax or None})
         return asked.hits(self._send("POST", self._path("/search"), body), self, body)
 
@@ -122,6 +135,11 @@ class Client:
         *,
         k: int = 10,
         clusters: int | None = None,
+        terms: int | None = None,
+        per_doc: int | None = None,
+        refine: int | None = None,
+        budget: int | None = None,
+        adaptive: float | None = None,
         lexical: float | None = None,
         profile: str | None = None,
         filter: str | None = None,
@@ -136,7 +154,14 @@ class Client:
         Inside ``async with client`` connections are kept; otherwise each search opens one.
         """
         asked = _Asked.of(vectors, texts, filter, filters, k, offset)
-        options = {"clusters": clusters, "lexical": lexical, "profile": profile, "min_score": min_score}
+        options: dict[str, Any] = {
+            "clusters": clusters,
+            "terms": terms,
+            "per_doc": per_doc,
+            "refine": refine,
+            "budget": budget,
+        }
+        options |= {"adaptive": adaptive, "lexical": lexical, "profile": profile, "min_score": min_score}
         body = asked.body({**options, "group_by": group_by, "syntax": syntax or None})
         return asked.hits(await self._asend("POST", self._path("/search"), body), self, body)
 

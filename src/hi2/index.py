@@ -209,8 +209,10 @@ class HybridIndex:
         return HybridIndex._reopened, self._index.way_back()
 
     @classmethod
-    def _reopened(cls, path: str, mmap: bool, encoder: Encoder | None, trust_encoder: bool) -> HybridIndex:
-        return cls.open(path, mmap=mmap, encoder=encoder, trust_encoder=trust_encoder)
+    def _reopened(
+        cls, path: str, mmap: bool, encoder: Encoder | None, trust_encoder: bool, refresh: float | None = None
+    ) -> HybridIndex:
+        return cls.open(path, mmap=mmap, encoder=encoder, trust_encoder=trust_encoder, refresh=refresh)
 
     def close(self) -> None:
         """Release the writer's lock. Changes since the last commit are lost, and no more are accepted."""

@@ -118,6 +118,15 @@ def test_an_opened_index_is_pickled_by_its_path(small, corpus, tmp_path):
                 again.delete(corpus.ids[0])
 
 
+def test_an_index_that_refreshes_itself_still_does_when_it_is_unpickled(small, tmp_path):
+    small.save(tmp_path / "a")
+    copied = pickle.loads(pickle.dumps(hi2.HybridIndex.open(tmp_path / "a", refresh=0.0)))
+    with hi2.HybridIndex.open(tmp_path / "a", "w") as writer:
+        writer.delete(writer.ids()[0])
+        writer.commit()
+    assert len(copied) == 59
+
+
 def test_an_index_with_an_encoder_is_pickled_with_it(tmp_path):
     encoder = hi2.StaticEncoder()
     hi2.HybridIndex.build(texts=["red apple", "green pear"], encoder=encoder, path=tmp_path / "a").close()

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import re
-import signal
-import subprocess
-import sys
+from importlib.util import find_spec
 
 import pytest
 
 import hi2
+from served import Server
 
-pytest.importorskip("fastapi", reason="needs the extra 'server'")
-pytest.importorskip("httpx", reason="needs the extra 'server'")
+#: Without the extra 'server' nothing here can be imported; tests/cli/test_serve.py says so.
+collect_ignore_glob = [] if all(find_spec(name) for name in ("fastapi", "httpx")) else ["test_*.py"]
 
 TEXTS = [
     "A red apple is a fruit",
@@ -61,35 +58,6 @@ def make_client(encoder):
 @pytest.fixture
 def client(make_client, index_path, tmp_path):
     return make_client(index_path, folder=tmp_path / "made")
-
-
-class Server:
-    """A server in a process of its own."""
-
-    def __init__(self, *arguments, port=0, environment=None):
-        command = [sys.executable, "-m", "hi2.cli", "serve", *map(str, arguments), "--port", str(port)]
-        self.process = subprocess.Popen(
-            command, stderr=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})}
-        )
-        self.said = []
-        for line in self.process.stderr:
-            self.said.append(line)
-            if found := re.search(r"hi2 serves (http://\S+)/", line):
-                self.url = found[1]
-                self.port = int(self.url.rsplit(":", 1)[1])
-                return
-        raise AssertionError("".join(self.said))
-
-    def kill(self):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-        if not self.process.stderr.closed:
-            self.process.stderr.close()
-
-    def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        return self.process.communicate(timeout=60)[1]
 
 
 @pytest.fixture

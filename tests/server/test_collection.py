@@ -43,5 +43,7 @@ def test_an_index_whose_encoder_is_not_here_takes_vectors(tmp_path, caplog):
     collection = Collection("a", tmp_path / "a.hi2", limits=Limits())
     assert "takes no text without a vector" in caplog.text
     assert collection.encoder_name() == "text_lengths"
+    with pytest.raises(hi2.InvalidParameter, match="not on this server"):
+        collection.check_takes_text()
     assert len(collection.searcher.search([1.0, 1.0], k=1)) == 1
     asyncio.run(collection.changes.close())

@@ -126,13 +126,13 @@ class OpenIndex:
         _log.info("Refreshed %s: commit %d.", after.folder, after.manifest["generation"])
         return True
 
-    def way_back(self) -> tuple[str, bool, Encoder | None, bool]:
+    def way_back(self) -> tuple[str, bool, Encoder | None, bool, float | None]:
         """Return what opens the same index in another process: its path, and how it was opened here."""
         if self.stored is None:
             raise Error("An index in memory cannot be pickled: save(path) it, open it there, and pickle that.")
         if self.state is not self.stored.state:
             raise Error(f"{self.stored.folder} has changes that are not committed; commit() before it is pickled.")
-        return str(self.stored.folder.path), self.mmap, self.given_encoder, self.trust_encoder
+        return str(self.stored.folder.path), self.mmap, self.given_encoder, self.trust_encoder, self._refresh
 
     def changeable_state(self) -> State:
         """Return the state of an index that accepts changes; refuse one that does not, before any work is done."""

@@ -46,7 +46,7 @@ def run(
         None, help="Folder of .txt, .md and .html files, to be filed as passages; their paths are the documents."
     ),
     tokens: int = typer.Option(200, help="With --files, the largest number of tokens of a passage."),
-    overlap: int = typer.Option(20, help="With --files, the tokens that two passages share at most."),
+    overlap: int | None = typer.Option(None, help="With --files, tokens that two passages share; a tenth by default."),
     vectors: Path | None = typer.Option(None, help="Vectors of the documents as .npy, one row per document."),
     encoder: str | None = typer.Option(
         None,
@@ -152,7 +152,7 @@ def _documents(
     source: Path | None,
     files: Path | None,
     tokens: int,
-    overlap: int,
+    overlap: int | None,
     header: list[str] | None,
     skipped: Skipped | None,
 ) -> Iterator[Document]:

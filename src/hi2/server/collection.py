@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import shutil
@@ -46,16 +47,31 @@ class Collection:
     ) -> None:
         self.name, self.path = name, path
         self.writable, self.droppable = writable, droppable
+        self._limits, self._trust_encoder = limits, trust_encoder
         self.index = HybridIndex.open(path, refresh=_REFRESH, trust_encoder=trust_encoder)
-        self.changes = ChangeQueue(
-            lambda: HybridIndex.open(path, "w", trust_encoder=trust_encoder),
-            self.index.refresh,
-            most=limits.changes,
-        )
+        self.changes = self.new_changes()
+        self._takes_text = True
         try:
             self.index.encoder  # noqa: B018 - loaded now, not by the first query
         except Error as error:
+            self._takes_text = False
             _log.warning("The collection '%s' takes no text without a vector: %s", name, error)
+
+    def check_takes_text(self) -> None:
+        """Refuse a text without a vector where the encoder of the index is not here."""
+        if not self._takes_text:
+            raise InvalidParameter(
+                "The encoder of this collection is not on this server. Send a vector, or rank by words alone: "
+                "'words': true."
+            )
+
+    def new_changes(self) -> ChangeQueue:
+        """Return a queue of changes to the index."""
+        return ChangeQueue(
+            lambda: HybridIndex.open(self.path, "w", trust_encoder=self._trust_encoder),
+            self.index.refresh,
+            most=self._limits.changes,
+        )
 
     @property
     def searcher(self) -> Searcher:
@@ -106,6 +122,8 @@ class Collections:
         #: The encoders that a new collection may name.
         self.encoders = dict(encoders or {})
         self._by_name: dict[str, Collection] = {}
+        #: Names that are being made or dropped.
+        self._changing: set[str] = set()
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
         made = [] if folder is None else sorted(own for own in folder.glob(f"*{SUFFIX}") if own.is_dir())
@@ -137,22 +155,30 @@ class Collections:
             raise NoSuchCollection(f"There is no collection '{name[:100]}'.")
         return found
 
-    def create(self, name: str, *, dim: int | None, encoder: str | None, **specs: Any) -> Collection:
+    async def create(self, name: str, *, dim: int | None, encoder: str | None, **specs: Any) -> Collection:
         """Make an empty collection in the folder of the server."""
         if self._folder is None or not self._writable:
             raise Conflict("This server makes no collections: it was started without --folder, or with --read-only.")
         if not _NAME.fullmatch(name):
             raise invalid("name", "letters, digits, '-', '_' and '.', 100 at most", repr(name[:100]))
-        if name in self._by_name:
+        path = self._folder / f"{name}{SUFFIX}"
+        if name in self._by_name or name in self._changing or path.exists():
             raise Conflict(f"There is a collection '{name}' already. Drop it first, or choose another name.")
         if (dim is None) == (encoder is None):
             raise InvalidParameter("A collection needs one of 'dim' and 'encoder'.")
         if encoder is not None and encoder not in self.encoders:
             raise invalid("encoder", f"one of {', '.join(sorted(self.encoders))}", repr(encoder[:100]))
         made = None if encoder is None else self.encoders[encoder]
-        path = self._folder / f"{name}{SUFFIX}"
-        HybridIndex.create(dim=dim, encoder=made, path=path, **specs).close()
-        self._by_name[name] = self._opened(name, path)
+
+        def make() -> Collection:
+            HybridIndex.create(dim=dim, encoder=made, path=path, **specs).close()
+            return self._opened(name, path)
+
+        self._changing.add(name)
+        try:
+            self._by_name[name] = await asyncio.get_running_loop().run_in_executor(None, make)
+        finally:
+            self._changing.discard(name)
         return self._by_name[name]
 
     async def drop(self, name: str) -> None:
@@ -160,13 +186,26 @@ class Collections:
         found = self.get(name)
         if not found.droppable or not self._writable:
             raise Conflict(f"The collection '{name}' is not in the server's folder, so it is not dropped over HTTP.")
-        del self._by_name[name]
-        await found.changes.close()
-        HybridIndex.open(found.path, "w").close()  # refused while another process writes to it
-        aside = found.path.with_name(f".{found.path.name}.dropped")
-        shutil.rmtree(aside, ignore_errors=True)
-        found.path.rename(aside)  # it is gone for readers at once
-        shutil.rmtree(aside)
+        if name in self._changing:
+            raise Conflict(f"The collection '{name}' is being dropped.")
+
+        def remove() -> None:
+            HybridIndex.open(found.path, "w").close()  # refused while another process writes to it
+            aside = found.path.with_name(f".{found.path.name}.dropped")
+            shutil.rmtree(aside, ignore_errors=True)
+            found.path.rename(aside)  # it is gone for others at once; searches that run have its files open
+            shutil.rmtree(aside)
+
+        self._changing.add(name)
+        try:
+            await found.changes.close()
+            await asyncio.get_running_loop().run_in_executor(None, remove)
+            del self._by_name[name]
+        except BaseException:
+            found.changes = found.new_changes()  # it stays, and can be changed again
+            raise
+        finally:
+            self._changing.discard(name)
 
     async def close(self) -> None:
         """Commit what waits and release all locks."""

@@ -46,8 +46,8 @@ def collection_routes(collections: Collections) -> APIRouter:
     @routes.put("/{name}", status_code=201, response_model=CollectionInfo, dependencies=[Depends(may_write)])
     async def create(name: Name, given: NewCollection) -> Any:
         """Make an empty collection; it fits itself as it grows."""
-        made = await in_thread(collections.create, name, **given.model_dump())
-        return made.describe()
+        made = await collections.create(name, **given.model_dump())
+        return await in_thread(made.describe)
 
     @routes.delete("/{name}", status_code=204, response_model=None, dependencies=[Depends(may_write)])
     async def drop(name: Name) -> Response:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from hi2.errors import Error, InvalidParameter
 from hi2.index import HybridIndex
 from hi2.server.change_queue import Apply
 from hi2.server.schema import Document
@@ -17,7 +19,7 @@ def upsert(documents: Sequence[Document]) -> Apply:
         texts = [own.text for own in documents]
         if any(text is None for text in texts) and any(text is not None for text in texts):
             texts = ["" if text is None else text for text in texts]
-        encoder = index.encoder if any(vector is None for vector in vectors) else None
+        encoder = _encoder(index) if any(vector is None for vector in vectors) else None
         if encoder is not None:
             missing = [i for i, vector in enumerate(vectors) if vector is None and texts[i]]
             made = encoder([str(texts[i]) for i in missing]) if missing else []
@@ -32,3 +34,10 @@ def upsert(documents: Sequence[Document]) -> Apply:
         return len(documents)
 
     return apply
+
+
+def _encoder(index: HybridIndex) -> Any:
+    try:
+        return index.encoder
+    except Error as error:  # its text names files of this machine
+        raise InvalidParameter("The encoder of this collection is not on this server. Send vectors.") from error

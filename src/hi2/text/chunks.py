@@ -44,16 +44,16 @@ class Chunks:
 
 
 def chunks(
-    texts: str | Iterable[str], *, ids: Sequence[Id] | None = None, tokens: int = 200, overlap: int = 20
+    texts: str | Iterable[str], *, ids: Sequence[Id] | None = None, tokens: int = 200, overlap: int | None = None
 ) -> Chunks:
     """Return texts cut into passages of at most ``tokens`` tokens, by paragraphs and sentences.
 
-    A sentence is cut only if it has more tokens itself. The last sentences of a passage, up to ``overlap`` tokens,
-    begin the next one too. ``ids`` are those of the documents, 0, 1, 2, … by default; the passages of document 7 are
-    ``7#0``, ``7#1``, …
+    A sentence is cut only if it has more tokens itself. The last sentences of a passage, up to ``overlap`` tokens
+    (a tenth of ``tokens`` by default), begin the next one too. ``ids`` are those of the documents, 0, 1, 2, … by
+    default; the passages of document 7 are ``7#0``, ``7#1``, …
     """
     tokens = integer("tokens", tokens, low=1)
-    overlap = integer("overlap", overlap, low=0)
+    overlap = tokens // 10 if overlap is None else integer("overlap", overlap, low=0)
     if overlap >= tokens:
         raise invalid("overlap", f"less than tokens ({tokens})", overlap)
     given = iter([texts]) if isinstance(texts, str) else entries(texts, name="texts", must="strings")
