@@ -1,7 +1,8 @@
 """How does a program ask a server? As it asks an index: ``hi2.Client(url).search`` has the arguments of an index.
 
 Requests that a busy server refuses, and those that meet a connection that is gone, are sent again after a pause that
-doubles. All of them can be repeated: a search changes nothing, and a document that is stored twice is stored once.
+doubles. They can be repeated: a search changes nothing, and a document that is stored twice is stored once. A document
+that was deleted by an attempt whose answer was lost is missing for the next.
 """
 
 from __future__ import annotations
@@ -318,6 +319,8 @@ class _Asked:
     def of(cls, vectors: Any, texts: Any, filter: Any, filters: Any, k: int, offset: int) -> _Asked:
         if filter is not None and not isinstance(filter, str):
             raise invalid("filter", "a text: a server reads no other filters", described(filter))
+        if filter is not None and filters is not None:
+            raise invalid("filters", "left out where filter is given", "both")
         words = vectors is None
         if isinstance(vectors, str) or (isinstance(vectors, (list, tuple)) and vectors and isinstance(vectors[0], str)):
             if texts is not None:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import pytest
 
-from hi2.server.admission import Admission
+from hi2.server.admission import Admission, Overloaded
 
 
 def test_no_more_than_the_most_are_taken():
     admission = Admission(3)
-    for _ in range(3):
-        assert not admission.full
-        admission.enter()
-    assert admission.full
-    admission.leave()
-    assert not admission.full
-    assert admission.n_running == 2
+    with ExitStack() as running:
+        for _ in range(3):
+            assert not admission.full
+            running.enter_context(admission.search())
+        assert admission.full
+        with pytest.raises(Overloaded), admission.search():
+            pass
+    assert admission.n_running == 0
 
 
 def test_a_busy_server_says_so_and_goes_on(make_client, index_path, monkeypatch):

@@ -47,9 +47,14 @@ def test_no_input_that_fits_the_document_makes_the_server_fail(start_server, ind
     server = start_server(index_path, "--folder", tmp_path / "made", "--max-searches", "1000")
     command = ["run", f"{server.url}/openapi.json", "--checks", "not_a_server_error", "--max-examples", "40"]
     command += ["--phases", "examples,fuzzing", "--seed", "1", "--request-timeout", "20"]
-    script = "from schemathesis.cli import schemathesis; schemathesis()"
-    done = subprocess.run(
-        [sys.executable, "-c", script, *command], capture_output=True, text=True, check=False, timeout=600
+    script = (
+        "import schemathesis\n"
+        "from schemathesis.cli import schemathesis as run\n"
+        "@schemathesis.serializer('application/x-ndjson')\n"
+        "def lines(context, value):\n"
+        "    return str(value).encode('utf-8', 'replace')\n"
+        "run()\n"
     )
+    whole = [sys.executable, "-c", script, *command]
+    done = subprocess.run(whole, capture_output=True, text=True, check=False, timeout=600, cwd=tmp_path)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
-    assert "not_a_server_error" not in done.stdout.split("FAILURES")[-1] or "FAILURES" not in done.stdout

@@ -70,6 +70,7 @@ def test_info_says_what_is_in_a_collection_but_not_where_it_is(client):
     assert (found["n_docs"], found["health"]["segments"]) == (6, 1)
     assert found["bytes"]["total"] > 0
     assert "path" not in found
+    assert found["parts"]["encoder"] == "StaticEncoder"
 
 
 def test_facets_count_values(client):

@@ -56,6 +56,9 @@ def test_a_large_body_is_refused_however_it_comes(make_client, index_path):
 
     headers = {"content-type": "application/json"}
     assert client.post(SEARCH, content=pieces(), headers=headers).status_code == 413
+    lines = {"content-type": "application/x-ndjson"}  # only bulk requests are streams
+    assert client.post(SEARCH, content=b"x" * 5000, headers=lines).status_code == 415
+    assert client.post("/login", content=b"token=" + b"x" * 5000).status_code == 413
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])

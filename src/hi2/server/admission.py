@@ -6,6 +6,9 @@ times of answers were tried: they fall when refusals themselves take the time, a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class Overloaded(Exception):
     """A request came when too many others were waiting."""
@@ -24,10 +27,13 @@ class Admission:
         """Whether another search would be too many."""
         return self.n_running >= self._most
 
-    def enter(self) -> None:
-        """Take a search; who was taken calls ``leave``."""
+    @contextmanager
+    def search(self) -> Iterator[None]:
+        """Take a search for as long as it runs, or raise Overloaded. What has not arrived whole is not taken yet."""
+        if self.full:
+            raise Overloaded
         self.n_running += 1
-
-    def leave(self) -> None:
-        """Say that a search has ended."""
-        self.n_running -= 1
+        try:
+            yield
+        finally:
+            self.n_running -= 1

@@ -86,7 +86,7 @@ def make_app(service: Service) -> App:
         lifespan=lifespan,
     )
     app.include_router(collection_routes(collections))
-    app.include_router(search_routes(collections, searches, service.limits))
+    app.include_router(search_routes(collections, searches, service.limits, admission))
     app.include_router(document_routes(collections, service.limits))
     app.include_router(operation_routes(metrics))
     app.include_router(page_routes(service.tokens))
@@ -95,7 +95,7 @@ def make_app(service: Service) -> App:
     for kind in (Refused, Overloaded, Error, ValidationError, OSError):  # others are answered by the guard
         app.add_exception_handler(kind, _refused)
     guarded = Guard(
-        SearchEndpoint(app, collections, searches, service.limits),
+        SearchEndpoint(app, collections, searches, service.limits, admission),
         limits=service.limits,
         metrics=metrics,
         tokens=service.tokens,
@@ -124,4 +124,6 @@ async def _http_problem(_: Request, error: Exception) -> Response:
 
 async def _refused(_: Request, error: Exception) -> Response:
     own = refusal(error)
+    if own.status == 500:  # the guard answers it
+        raise error
     return Response(own.body(), own.status, own.headers, "application/json")

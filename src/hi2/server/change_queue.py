@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from hi2.index import HybridIndex
@@ -67,7 +68,7 @@ class ChangeQueue:
         """Commit what waits, and release the lock of the writer."""
         self.closed = True
         if self._task is not None:
-            await self._task
+            await asyncio.shield(self._task)  # changes are finished, whoever still waits
         await asyncio.get_running_loop().run_in_executor(self._thread, self._close_writer)
         self._thread.shutdown()
 
@@ -95,18 +96,22 @@ class ChangeQueue:
             return
         try:
             self._writer.commit()
-            self._committed()
         except Exception as error:
             _log.exception("A commit failed. Changes since the last one are dropped.")
-            self._close_writer()
+            with suppress(Exception):
+                self._close_writer()
             for change, _ in applied:
                 loop.call_soon_threadsafe(_refuse, change, error)
             return
+        try:
+            self._committed()
+        except Exception:  # what was committed stands; readers follow later
+            _log.exception("Readers could not follow a commit.")
         for change, n in applied:
             loop.call_soon_threadsafe(_answer, change, n)
 
     def _close_writer(self) -> None:
-        writer, self._writer = self._writer, None
+        writer, self._writer = self._writer, None  # even if it cannot be closed
         if writer is not None:
             writer.close()
 

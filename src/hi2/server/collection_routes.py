@@ -46,13 +46,13 @@ def collection_routes(collections: Collections) -> APIRouter:
     @routes.put("/{name}", status_code=201, response_model=CollectionInfo, dependencies=[Depends(may_write)])
     async def create(name: Name, given: NewCollection) -> Any:
         """Make an empty collection; it fits itself as it grows."""
-        made = await collections.create(name, **given.model_dump())
+        made = await asyncio.shield(collections.create(name, **given.model_dump()))
         return await in_thread(made.describe)
 
     @routes.delete("/{name}", status_code=204, response_model=None, dependencies=[Depends(may_write)])
     async def drop(name: Name) -> Response:
         """Remove a collection and all its documents."""
-        await collections.drop(name)
+        await asyncio.shield(collections.drop(name))  # what has begun is finished, whoever still waits
         return Response(status_code=204)
 
     @routes.get("/{name}", response_model=CollectionInfo)
@@ -63,9 +63,12 @@ def collection_routes(collections: Collections) -> APIRouter:
     @routes.get("/{name}/info", response_model=None, responses={200: {"content": {"application/json": {}}}})
     async def info(name: Name) -> Response:
         """Return counts, bytes by part, how even the lists are, drift since the fit, and advice."""
-        index = collections.get(name).index
+        collection = collections.get(name)
+        index = collection.index
         found = await in_thread(lambda: {**index.info(), "health": index.health()})
-        return Response(to_json({key: value for key, value in found.items() if key != "path"}), media_type=_JSON)
+        del found["path"]
+        found["parts"]["encoder"] = collection.encoder_name()  # its text may name a folder of this machine
+        return Response(to_json(found), media_type=_JSON)
 
     @routes.get("/{name}/facets/{column:path}", response_model=Facet)
     async def facet(

@@ -28,6 +28,11 @@ _CHANGED: dict[int | str, dict[str, Any]] = {
 }
 
 
+_BULK: dict[int | str, dict[str, Any]] = {
+    status: {"model": BulkAnswer, "description": own["description"]} for status, own in _CHANGED.items()
+}
+
+
 def document_routes(collections: Collections, limits: Limits) -> APIRouter:
     """Return the routes of documents."""
     routes = APIRouter(prefix="/v1/collections/{name}/documents", tags=["documents"], responses=PROBLEMS)
@@ -47,7 +52,9 @@ def document_routes(collections: Collections, limits: Limits) -> APIRouter:
             raise Refused(400, f"A request has at most {limits.batch} documents; send more as {BULK}.")
         return await _change(collections.get(name), upsert(given.documents), wait)
 
-    @routes.post("/bulk", response_model=BulkAnswer, dependencies=[Depends(may_write)], openapi_extra=_NDJSON)
+    @routes.post(
+        "/bulk", response_model=None, responses=_BULK, dependencies=[Depends(may_write)], openapi_extra=_NDJSON
+    )
     async def bulk(name: Name, request: Request, wait: Durable = None) -> Response:
         """Store documents that come as lines of JSON, however many. Bad lines are refused and counted."""
         collection = _writable(collections.get(name))

@@ -25,6 +25,7 @@ _OPEN = frozenset({"/health"})
 #: Where a browser is asked for a token.
 _PAGE = "/"
 BULK = "application/x-ndjson"
+_BULK_PATH = "/documents/bulk"
 _JSON = b"application/json"
 _SEARCHES = ("/search", "/explain")
 _BODIES = frozenset({"POST", "PUT", "PATCH"})
@@ -96,15 +97,14 @@ class Guard:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1000})
             return
-        search = scope["path"].endswith(_SEARCHES)
-        if search and self._admission.full:  # at once: a busy server has no time for refusals
+        if (
+            scope["path"].endswith(_SEARCHES) and self._admission.full
+        ):  # at once: a busy server has no time for refusals
             await self._refuse_search(send)
             return
         begin = perf_counter()
         exchange = _Exchange(receive, send, self._limits.body)
         deadline = Deadline(self._limits.seconds)
-        if search:
-            self._admission.enter()
         try:
             scope["state"] = {"right": self._checked(scope, exchange), "deadline": deadline, "exchange": exchange}
             await self._app(scope, exchange.receive, exchange.send)
@@ -117,8 +117,6 @@ class Guard:
             await exchange.refuse(refusal(error))
         finally:
             deadline.cancel()
-            if search:
-                self._admission.leave()
             route = getattr(scope.get("route"), "path", "other")
             self._metrics.answered(route, exchange.status, perf_counter() - begin)
 
@@ -139,7 +137,7 @@ class Guard:
                 exchange.asks_for_token = True
             raise Refused(401, "A token is needed: Authorization: Bearer TOKEN.", {"www-authenticate": "Bearer"})
         if scope["method"] in _BODIES:
-            exchange.check_body(headers, form=scope["path"] == LOGIN)
+            exchange.check_body(headers, scope["path"])
         return right
 
     def _right(self, path: str, headers: dict[bytes, bytes]) -> str | None:
@@ -167,10 +165,11 @@ class _Exchange:
         self.bulk = False
         self.asks_for_token = False
 
-    def check_body(self, headers: dict[bytes, bytes], *, form: bool) -> None:
+    def check_body(self, headers: dict[bytes, bytes], path: str) -> None:
         """Refuse a body that is too large, or of a type that a page of another host could send unasked."""
         kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-        self.bulk = kind == BULK.encode()
+        self.bulk = kind == BULK.encode() and path.endswith(_BULK_PATH)  # what is read as a stream has no largest size
+        form = path == LOGIN
         has_body = headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in headers
         if has_body and kind != _JSON and not self.bulk and not form:
             raise Refused(415, f"The body must be application/json, or {BULK} for bulk requests.")

@@ -9,7 +9,7 @@ from hi2.errors import described, invalid
 
 @dataclass(frozen=True)
 class Limits:
-    """What the server accepts. Every number is an option of ``hi2 serve``.
+    """What the server accepts. Most of the numbers are options of ``hi2 serve``.
 
     >>> Limits(k=50).k
     50
@@ -21,6 +21,9 @@ class Limits:
     batch: int = 256
     #: Hits of one query, the skipped ones included.
     k: int = 1000
+    #: Hits of all queries of a request together, and of those that are explained.
+    hits: int = 20_000
+    explained: int = 1000
     #: Characters of a filter.
     filter: int = 4096
     #: Seconds in which a request must have arrived and been answered; a bulk request may take this for every batch.

@@ -34,7 +34,9 @@ def page_routes(tokens: Tokens | None) -> APIRouter:
     async def login(request: Request) -> Response:
         form = parse_qs((await request.body()).decode("utf-8", "replace"))
         token = form.get("token", [""])[0].strip()
-        if tokens is not None and tokens.right(token) is None:
+        if tokens is None:
+            return RedirectResponse("/", 303)
+        if not token.isascii() or tokens.right(token) is None:
             return Response(login_page("This token is not known."), 401, HEADERS, _HTML)
         answer = RedirectResponse("/", 303)
         secure = request.headers.get("x-forwarded-proto", request.url.scheme) == "https"

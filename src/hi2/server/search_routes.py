@@ -10,6 +10,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from hi2.server.admission import Admission
 from hi2.server.answers import Wanted, to_json
 from hi2.server.asgi import App, Receive, Scope, Send
 from hi2.server.collection import Collection, Collections
@@ -45,7 +46,7 @@ _PASSED = (
 )
 
 
-def search_routes(collections: Collections, searches: SearchQueue, limits: Limits) -> APIRouter:
+def search_routes(collections: Collections, searches: SearchQueue, limits: Limits, admission: Admission) -> APIRouter:
     """Return the routes of searches."""
     routes = APIRouter(prefix="/v1/collections/{name}", tags=["search"])
 
@@ -63,7 +64,8 @@ def search_routes(collections: Collections, searches: SearchQueue, limits: Limit
         _check_k(given.k, 0, limits)
         if given.filter is not None:
             raise Refused(400, "An explanation takes no filter; a search with 'explain' does.")
-        found = await asyncio.get_running_loop().run_in_executor(None, _explained, collection, given)
+        with admission.search():
+            found = await asyncio.get_running_loop().run_in_executor(None, _explained, collection, given)
         return Response(to_json(found), media_type=_JSON)
 
     return routes
@@ -87,8 +89,10 @@ class SearchEndpoint:
     the server answered 1,190 searches per second, without them 1,720 (hotpotqa, 16 connections, three runs each).
     """
 
-    def __init__(self, app: App, collections: Collections, searches: SearchQueue, limits: Limits) -> None:
-        self._app, self._answering = app, (collections, searches, limits)
+    def __init__(
+        self, app: App, collections: Collections, searches: SearchQueue, limits: Limits, admission: Admission
+    ) -> None:
+        self._app, self._answering, self._admission = app, (collections, searches, limits), admission
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -97,7 +101,9 @@ class SearchEndpoint:
             await self._app(scope, receive, send)
             return
         scope["route"] = _ROUTE
-        body = await answer(*self._answering, path[1], await _body(receive))
+        asked = await _body(receive)
+        with self._admission.search():
+            body = await answer(*self._answering, path[1], asked)
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": body})
@@ -117,11 +123,11 @@ _ROUTE = _Route("/v1/collections/{name}/search")
 
 async def _body(receive: Receive) -> bytes:
     message = await receive()
-    body: bytes = message.get("body", b"")
+    parts = [message.get("body", b"")]
     while message.get("more_body", False):
         message = await receive()
-        body += message.get("body", b"")
-    return body
+        parts.append(message.get("body", b""))
+    return b"".join(parts)
 
 
 def _search_schema() -> dict[str, Any]:
@@ -134,6 +140,10 @@ def _search_schema() -> dict[str, Any]:
 def _queries(given: Search, limits: Limits) -> list[Asked]:
     """Return the queries of a request; refuse what is beyond the limits."""
     _check_k(given.k, given.offset, limits)
+    n_hits = (given.k + given.offset) * len(given.queries or [1])
+    if n_hits > (limits.explained if given.explain else limits.hits):
+        most = f"{limits.hits} hits, or {limits.explained} that are explained"
+        raise Refused(400, f"A request has at most {most}. This one asks for {n_hits}.")
     if given.queries is None:
         _check_query(given, limits)
         return [Asked(given.text, given.vector, given.filter)]

@@ -33,7 +33,7 @@ def serve(
         make_app(service),
         host=host,
         port=port,
-        http=bounded_protocol(seconds=HEADER_SECONDS, connections=service.limits.connections),
+        http=bounded_protocol(seconds=HEADER_SECONDS, idle=IDLE_SECONDS, connections=service.limits.connections),
         ws="none",
         access_log=False,
         proxy_headers=False,
