@@ -56,8 +56,7 @@ def test_bad_arguments_are_refused(corpus, static):
         hi2.HybridIndex.build(texts=["a"], encoder=lambda texts: np.zeros(1))
     with pytest.raises(hi2.InvalidParameter, match=r"'encoder'.*dimension 40"):
         hi2.HybridIndex.build(corpus.vectors, corpus.texts, encoder=static)
-    with pytest.raises(hi2.InvalidParameter, match=r"'texts'.*at least one"):
-        hi2.HybridIndex.build(texts=iter([]), encoder=static)
+    assert len(hi2.HybridIndex.build(texts=iter([]), encoder=static)) == 0  # that is an empty index
     index = hi2.HybridIndex.build(corpus.vectors, corpus.texts, bags=False)
     with pytest.raises(hi2.InvalidParameter, match=r"'vectors'.*no encoder"):
         index.search("text alone")
