@@ -12,8 +12,10 @@ import sys
 class Server:
     """A server in a process of its own."""
 
-    def __init__(self, *arguments, port=0, environment=None):
+    def __init__(self, *arguments, port=0, environment=None, largest_file=None):
         command = [sys.executable, "-m", "hi2.cli", "serve", *map(str, arguments), "--port", str(port)]
+        if largest_file is not None:  # in blocks of 1,024 bytes
+            command = ["bash", "-c", f'ulimit -f {largest_file // 1024}; exec "$@"', "-", *command]
         self.process = subprocess.Popen(
             command, stderr=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})}
         )

@@ -41,6 +41,23 @@ def test_what_is_running_is_finished_at_the_end(start_server, index_path):
     assert len(hi2.HybridIndex.open(index_path)) == 3006
 
 
+def test_a_full_disk_is_507_and_the_last_commit_stands(start_server, index_path):
+    server = start_server(index_path, largest_file=200_000)
+    url = f"{server.url}/v1/collections/fruit/documents"
+    assert httpx.put(f"{url}/small?wait=commit", json={"text": "a small one"}).status_code == 200
+    large = httpx.put(f"{url}/large?wait=commit", json={"text": "a large one " + "x" * 500_000})
+    assert large.status_code == 507
+    assert "disk is full" in large.json()["detail"]
+    assert httpx.get(f"{url}/large").status_code == 404
+    assert httpx.get(f"{url}/small").json()["text"] == "a small one"
+    assert httpx.put(f"{url}/later?wait=commit", json={"text": "a later one"}).status_code == 200
+    server.stop()
+    index = hi2.HybridIndex.open(index_path)
+    index.verify()
+    assert {"small", "later"} <= set(index.ids())
+    assert "large" not in index
+
+
 def crash(start_server, path, rounds, seed):
     """Kill a server during bulk writes ``rounds`` times; return the ids that were acknowledged."""
     acknowledged: list[str] = []
