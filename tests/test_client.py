@@ -101,6 +101,9 @@ def test_hits_are_documents(client, index):
     assert "**fast**" in hit.snippet
     assert "rank 1" in str(client.search("fast car", k=1).explain(0))
     assert "car" in str(client.explain("fast car", id="train", against="car"))
+    narrow = {"clusters": 1, "terms": 0, "k": 1}
+    assert str(client.search("fast car", **narrow).explain(0)) == str(index.search("fast car", **narrow).explain(0))
+    assert str(client.explain("fast car", id="train", **narrow)) == str(index.explain("fast car", id="train", **narrow))
 
 
 def test_documents_are_changed(served):

@@ -420,7 +420,7 @@ class _RemoteDocuments:
     def explain(self, query: int, id: Id) -> RemoteExplanation:
         """Return why a document was found."""
         own = self._asked.queries[query]
-        names = ("clusters", "lexical", "syntax", "k", "words")
+        names = ("clusters", "terms", "per_doc", "refine", "budget", "adaptive", "lexical", "syntax", "k", "words")
         body: dict[str, Any] = {key: own[key] for key in ("text", "vector") if key in own}
         body |= {key: self._body[key] for key in names if key in self._body} | {"id": id}
         found = self._client._send("POST", self._client._path("/explain"), body)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from http.cookies import CookieError, SimpleCookie
 from time import perf_counter
 
@@ -27,7 +28,7 @@ _PAGE = "/"
 BULK = "application/x-ndjson"
 _BULK_PATH = "/documents/bulk"
 _JSON = b"application/json"
-_SEARCHES = ("/search", "/explain")
+_SEARCH = re.compile(r"/v1/collections/[^/]+/(?:search|explain)")
 _BODIES = frozenset({"POST", "PUT", "PATCH"})
 _SAFE_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
@@ -97,9 +98,8 @@ class Guard:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1000})
             return
-        if (
-            scope["path"].endswith(_SEARCHES) and self._admission.full
-        ):  # at once: a busy server has no time for refusals
+        if self._admission.full and _SEARCH.fullmatch(scope["path"]):
+            # At once: a busy server has no time for refusals.
             await self._refuse_search(send)
             return
         begin = perf_counter()

@@ -23,7 +23,7 @@ class Limits:
     k: int = 1000
     #: Hits of all queries of a request together, and of those that are explained.
     hits: int = 20_000
-    explained: int = 1000
+    explained: int = 200
     #: Characters of a filter.
     filter: int = 4096
     #: Seconds in which a request must have arrived and been answered; a bulk request may take this for every batch.

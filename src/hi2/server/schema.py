@@ -86,6 +86,11 @@ class Explain(Query):
     lexical: float | None = None
     words: bool = False
     clusters: int | None = None
+    terms: int | None = None
+    per_doc: int | None = None
+    refine: int | None = None
+    budget: int | None = None
+    adaptive: float | None = None
     syntax: bool = False
 
 

@@ -195,6 +195,11 @@ def _explained(collection: Collection, given: Explain) -> dict[str, Any]:
         against=given.against,
         k=given.k,
         clusters=given.clusters,
+        terms=given.terms,
+        per_doc=given.per_doc,
+        refine=given.refine,
+        budget=given.budget,
+        adaptive=given.adaptive,
         lexical=given.lexical,
         syntax=given.syntax,
     )
