@@ -173,6 +173,8 @@ def test_async_calls_give_the_same(store):
 
 
 def test_documents_are_deleted_by_id_by_filter_or_all(store):
+    with pytest.raises(hi2.InvalidParameter, match="'filter'"):
+        store.delete(["form"], filter={"year": 2021})
     store.delete(["form", "none"])
     assert len(store.index) == 3
     store.delete(filter={"year": 2021})

@@ -97,6 +97,8 @@ class Hi2VectorStore(VectorStore):
         """Delete documents by id, or those that pass a ``filter``, or all. An id that does not exist is skipped."""
         filter = kwargs.pop("filter", None)
         _refuse_unknown(kwargs)
+        if ids is not None and filter is not None:
+            raise invalid("filter", "left out where ids are given", described(filter))
         if self.index is not None:
             self._held.delete(ids, filter=self._filter(self.index, filter))
         return True
