@@ -98,13 +98,15 @@ def prepare(folder: Path, work: Path) -> tuple[list[Path], list[Path], np.ndarra
     ids, texts = [own.id for own in documents], [own.text for own in documents]
     payload = [{"length": len(text)} for text in texts]
     paths = [work / "vectors.hi2", work / "texts.hi2"]
-    given = np.load(folder / "minilm" / "corpus.npy", mmap_mode="r")
+    given = np.load(folder / "minilm" / "corpus.npy", mmap_mode="r", allow_pickle=False)
     common = {"ids": ids, "payload": payload, "progress": False}
     hi2.HybridIndex.build(given, texts, path=paths[0], **common).close()
     hi2.HybridIndex.build(texts=texts, encoder=hi2.StaticEncoder(), path=paths[1], **common).close()
     queries = list(source.queries().values())
     rows = np.random.default_rng(0).permutation(len(queries))[:N_QUERIES]
-    vectors = np.load(folder / "minilm" / "queries.npy", mmap_mode="r")[np.sort(rows)].astype(np.float32)
+    vectors = np.load(folder / "minilm" / "queries.npy", mmap_mode="r", allow_pickle=False)[np.sort(rows)].astype(
+        np.float32
+    )
     asked = [queries[row] for row in np.sort(rows)]
     bodies = [work / "vectors.jsonl", work / "texts.jsonl"]
     with_vectors = ({"text": text, "vector": own.tolist(), "k": 10} for text, own in zip(asked, vectors, strict=True))

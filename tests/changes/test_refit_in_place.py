@@ -62,6 +62,7 @@ def test_a_build_of_nothing_is_an_empty_index():
         hi2.HybridIndex.build([], [], encoder=hi2.StaticEncoder()),
         hi2.HybridIndex.build(np.zeros((0, 256)), [], encoder=hi2.StaticEncoder()),
         hi2.HybridIndex.build(np.zeros((0, 256)), []),
+        hi2.HybridIndex.build(np.zeros((0, 256)), iter([])),
     ):
         assert (len(index), index.dim) == (0, 256)
         index.add(hi2.StaticEncoder()(["red apple"]), ["red apple"])
