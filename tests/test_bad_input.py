@@ -84,7 +84,11 @@ build = hi2.HybridIndex.build
         (r"'payload'.*one mapping per document.*Got 5", (V, T), {"payload": 5}),
         (r"'payload'.*a mapping of columns.*Got 1", (V, T), {"payload": {"a": 1}}),
         (r"'payload'.*deep.*one inside itself in 'a' of row 0", (V, T), {"payload": [inside_itself(dict)] * 4}),
-        (r"'payload'.*one inside itself in 'x' of row 1", (V, T), {"payload": [{}, {"x": inside_itself(list)}, {}, {}]}),
+        (
+            r"'payload'.*one inside itself in 'x' of row 1",
+            (V, T),
+            {"payload": [{}, {"x": inside_itself(list)}, {}, {}]},
+        ),
         (r"'payload'.*100 deep.*deeper ones in 'x' of row 0", (V, T), {"payload": [{"x": nested(100_000)}] * 4}),
         (r"'payload'.*100 deep.*deeper ones in 'x' of row 0", (V, T), {"payload": [{"x": nested(100)}] * 4}),
         (r"'payload'.*JSON.*row 0", (V, T), {"payload": [{"x": 10**5000}] * 4}),
