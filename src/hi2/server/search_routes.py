@@ -86,7 +86,7 @@ class SearchEndpoint:
     """Answers searches as ASGI, and leaves all else to an application.
 
     FastAPI and Starlette pass a request through some twenty calls, which takes longer than the search itself: with them
-    the server answered 1,190 searches per second, without them 1,720 (hotpotqa, 16 connections, three runs each).
+    the server answered 1,190 searches per second, without them 1,720 (hotpotqa, 16 connections, two and three runs).
     """
 
     def __init__(
